@@ -1,0 +1,13 @@
+// Package safetensors opens checkpoints in the safetensors format, one file or an index of shards, and hands out
+// typed views of their tensors with checked names, dtypes and shapes.
+//
+// A file is an 8-byte little-endian length, a JSON header of that length and then the data. The header is read
+// strictly: every byte of the data belongs to exactly one tensor, every tensor's byte count follows from its dtype
+// and shape, and nothing that the header claims decides how much memory is taken. A file that passes can be read to
+// its end without a fault, as long as nobody shortens it while it is open.
+//
+// Files of an operating system directory (os.DirFS) are mapped read-only and the views are the mapping itself; files
+// of any other file system, an embedded one say, are read into memory once. Views die with Set.Close.
+//
+// Write makes such files, streaming, for tools and tests.
+package safetensors

@@ -1,0 +1,72 @@
+package kernel
+
+import "math"
+
+// SoftmaxF32 turns scores into weights that sum to one, in place: x[i] = exp(x[i]-max) / sum. A NaN or +Inf among the scores
+// makes all weights NaN.
+func SoftmaxF32(x []float32) {
+	if len(x) == 0 {
+		return
+	}
+	sum := expSumF32(x, maxF32(x))
+	scaleF32(x, 1/sum)
+}
+
+// SiLUF32 is x[i] = x[i] / (1 + exp(-x[i])), in place.
+func SiLUF32(x []float32) { siluF32(x) }
+
+// SiLUMulF32 is the gate of a SwiGLU block: dst[i] = gate[i] / (1 + exp(-gate[i])) * up[i]. dst may be gate or up.
+func SiLUMulF32(dst, gate, up []float32) {
+	mustEqual("SiLUMulF32", "dst", len(dst), "gate", len(gate))
+	mustEqual("SiLUMulF32", "dst", len(dst), "up", len(up))
+	siluMulF32(dst, gate, up)
+}
+
+// GELUF32 is the exact form of GELU, in place: x[i] = x[i] * (1 + erf(x[i]/√2)) / 2, within 1e-6.
+func GELUF32(x []float32) { geluF32(x) }
+
+// SnakeF32 is the SnakeBeta activation over one row of channels:
+//
+//	dst[i] = x[i] + ib[i] * sin(x[i]*a[i])²
+//
+// where a is the frequency and ib the inverse of beta, all equally long. dst may be x. sin² is within 2e-7 of the sine of the
+// float32 product x*a for |x*a| ≤ 1e4; beyond, it loses precision with the magnitude but stays in [0, 1].
+func SnakeF32(dst, x, a, ib []float32) {
+	mustEqual("SnakeF32", "dst", len(dst), "x", len(x))
+	mustEqual("SnakeF32", "x", len(x), "a", len(a))
+	mustEqual("SnakeF32", "x", len(x), "ib", len(ib))
+	snakeF32(dst, x, a, ib)
+}
+
+// The polynomials, fitted by the Remez exchange. The assembly has them in its tables.
+const (
+	// exp(r) = 1 + r + r²·(exp2 + exp3·r + …) for |r| ≤ ln(2)/2, relative error 3e-9.
+	exp2 = 0.499999934322
+	exp3 = 0.16666520399
+	exp4 = 0.0416683907766
+	exp5 = 0.00836874511033
+	exp6 = 0.00138145405267
+
+	// sin(r) = r + r·(sin3·r² + sin5·r⁴ + …) for |r| ≤ π/2, error 5e-9. Rounding in the choice of the multiple of π carries
+	// |r| a little over π/2, at most to sinMax where the result is still specified.
+	sinMax = 1.6
+	sin3   = -0.166666570586
+	sin5   = 0.00833301635597
+	sin7   = -0.00019806547144
+	sin9   = 2.59990333817e-6
+)
+
+// Bounds of exp: below expMin it is 0 (the result would be subnormal), above expMax it stays at exp(expMax), 2.4e38.
+const (
+	expMin = -87.33654
+	expMax = 88.37626
+)
+
+// ln(2) and π in two and three parts for range reduction; the leading parts have so few bits that n*part is exact.
+const (
+	ln2Hi = 0.693359375
+	ln2Lo = math.Ln2 - ln2Hi
+	piA   = 3.140625
+	piB   = 0.000967502593994140625
+	piC   = math.Pi - piA - piB
+)

@@ -1,0 +1,101 @@
+package kernel
+
+import "math"
+
+// roundMagic added to a float32 of magnitude below 2^22 and subtracted again rounds it to an integer, ties to even.
+const roundMagic = 1.5 * (1 << 23)
+
+// expGeneric is exp(x) within 2 ulp, 0 below expMin and exp(expMax) above expMax.
+func expGeneric(x float32) float32 {
+	switch {
+	case x < expMin:
+		return 0
+	case x > expMax:
+		x = expMax
+	case x != x:
+		return x
+	}
+	n := float32(x*math.Log2E) + roundMagic - roundMagic
+	r := x - n*ln2Hi - n*ln2Lo
+	q := float32(exp6)
+	q = q*r + exp5
+	q = q*r + exp4
+	q = q*r + exp3
+	q = q*r + exp2
+	y := r + r*r*q + 1
+	return y * math.Float32frombits(uint32(int32(n)+127)<<23)
+}
+
+func maxF32Generic(x []float32) float32 {
+	m := x[0]
+	for _, v := range x[1:] {
+		m = max(m, v)
+	}
+	return m
+}
+
+// expSumF32Generic is x[i] = exp(x[i]-shift), and returns the sum, in the order of DotF32.
+func expSumF32Generic(x []float32, shift float32) float32 {
+	var s [8]float32
+	for i, v := range x {
+		e := expGeneric(v - shift)
+		x[i] = e
+		s[i%8] += e
+	}
+	return sumLanes(&s)
+}
+
+func scaleF32Generic(x []float32, a float32) {
+	for i := range x {
+		x[i] *= a
+	}
+}
+
+func siluF32Generic(x []float32) {
+	for i, v := range x {
+		x[i] = v / (1 + expGeneric(-v))
+	}
+}
+
+func siluMulF32Generic(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i, v := range gate {
+		dst[i] = v / (1 + expGeneric(-v)) * up[i]
+	}
+}
+
+func geluF32Generic(x []float32) {
+	for i, v := range x {
+		x[i] = float32(0.5 * float64(v) * math.Erfc(-float64(v)*(math.Sqrt2/2)))
+	}
+}
+
+func snakeF32Generic(dst, x, a, ib []float32) {
+	x, a, ib = x[:len(dst)], a[:len(dst)], ib[:len(dst)]
+	for i, v := range x {
+		t := v * a[i]
+		n := roundHalfEven(t * (1 / math.Pi))
+		r := t - n*piA - n*piB - n*piC
+		// Far out the reduction has no bits left and r could be anything.
+		if r > sinMax {
+			r = sinMax
+		} else if r < -sinMax {
+			r = -sinMax
+		}
+		z := r * r
+		q := float32(sin9)
+		q = q*z + sin7
+		q = q*z + sin5
+		q = q*z + sin3
+		s := r + r*z*q
+		dst[i] = v + ib[i]*(s*s)
+	}
+}
+
+// roundHalfEven rounds to an integer. From 2^22 on float32 has no use for it here.
+func roundHalfEven(x float32) float32 {
+	if x > -(1<<22) && x < 1<<22 {
+		return x + roundMagic - roundMagic
+	}
+	return x
+}

@@ -1,0 +1,138 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/mynah-tts/mynah/internal/kernel"
+	"github.com/mynah-tts/mynah/internal/safetensors"
+	"github.com/mynah-tts/mynah/internal/team"
+)
+
+// outGrain is the number of outputs that one register tile of the matrix kernels
+// covers; workers split a matrix at its multiples.
+const outGrain = 16
+
+// Linear is y = x W^T + b. The weights are views of the checkpoint in the type
+// that it stores: exactly one of f32 and bf16 is set.
+type Linear struct {
+	In, Out int
+	f32     []float32 // [out, in]
+	bf16    []uint16  // [out, in], bfloat16 bits
+	bias    []float32 // [out], or nil
+}
+
+// LoadLinear takes name.weight [out, in], and name.bias [out] if there is a bias,
+// from a checkpoint.
+func LoadLinear(w *safetensors.Set, name string, in, out int, bias bool) (Linear, error) {
+	l := Linear{In: in, Out: out}
+	var err error
+	if l.f32, l.bf16, err = loadMatrix(w, name+".weight", out, in); err != nil {
+		return l, err
+	}
+	if bias {
+		l.bias, err = w.Widen(name+".bias", out)
+	}
+	return l, err
+}
+
+// loadMatrix returns a view of a float32 or bfloat16 tensor.
+func loadMatrix(w *safetensors.Set, name string, shape ...int) (f32 []float32, bf16 []uint16, err error) {
+	if info, ok := w.Info(name); ok && info.DType == safetensors.BF16 {
+		bf16, err = w.BF16(name, shape...)
+		return nil, bf16, err
+	}
+	f32, err = w.F32(name, shape...)
+	return f32, nil, err
+}
+
+// NewLinear makes a Linear of float32 weights [out, in] and an optional bias [out].
+func NewLinear(weight, bias []float32, in, out int) Linear {
+	if len(weight) != in*out || bias != nil && len(bias) != out {
+		panic(fmt.Sprintf("nn: linear %d to %d: %d weights, %d biases", in, out, len(weight), len(bias)))
+	}
+	return Linear{In: in, Out: out, f32: weight, bias: bias}
+}
+
+// Forward computes dst [rows, out] from x [rows, in].
+func (l *Linear) Forward(wk *Work, dst, x []float32, rows int) {
+	wk.lin = linearJob{x: x, rows: rows, n: 1}
+	wk.lin.to[0] = linearOut{l: l, dst: dst}
+	wk.Run(&wk.lin, rows*l.In*l.Out)
+}
+
+// ForwardAdd computes y = x W^T + b into dst [rows, out] and adds it to residual
+// [rows, out], times scale [out] if that is not nil.
+func (l *Linear) ForwardAdd(wk *Work, residual, dst, x []float32, rows int, scale []float32) {
+	wk.lin = linearJob{x: x, rows: rows, n: 1, residual: residual, scale: scale}
+	wk.lin.to[0] = linearOut{l: l, dst: dst}
+	wk.Run(&wk.lin, rows*l.In*l.Out)
+}
+
+// rowsInto computes outputs lo..hi-1 of every row.
+func (l *Linear) rowsInto(dst, x []float32, rows, lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	if l.bf16 != nil {
+		kernel.MatMulBF16(dst[lo:], l.Out, x, l.In, l.bf16[lo*l.In:hi*l.In], rows, l.In, hi-lo)
+	} else {
+		kernel.MatMulF32(dst[lo:], l.Out, x, l.In, l.f32[lo*l.In:hi*l.In], rows, l.In, hi-lo)
+	}
+	if l.bias != nil {
+		for r := range rows {
+			kernel.AddF32(dst[r*l.Out+lo:r*l.Out+hi], l.bias[lo:hi])
+		}
+	}
+}
+
+// linearOut is one of the maps that a linearJob applies to the same input.
+type linearOut struct {
+	l   *Linear
+	dst []float32 // [rows, out]
+}
+
+// linearJob applies up to three maps to one input in a single round of the team,
+// or one map with a residual sum behind it.
+type linearJob struct {
+	x               []float32 // [rows, in]
+	rows, n         int
+	to              [3]linearOut
+	residual, scale []float32 // [rows, out] and [out], or nil
+}
+
+func (j *linearJob) Part(worker, workers int) {
+	for i := range j.n {
+		l, dst := j.to[i].l, j.to[i].dst
+		lo, hi := team.Split(l.Out, outGrain, worker, workers)
+		l.rowsInto(dst, j.x, j.rows, lo, hi)
+		if j.residual == nil {
+			continue
+		}
+		for r := range j.rows {
+			from, to := r*l.Out+lo, r*l.Out+hi
+			if j.scale != nil {
+				kernel.MulAddF32(j.residual[from:to], dst[from:to], j.scale[lo:hi])
+			} else {
+				kernel.AddF32(j.residual[from:to], dst[from:to])
+			}
+		}
+	}
+}
+
+// mlpJob computes silu(gate(x)) * up(x): each worker finishes its own columns.
+type mlpJob struct {
+	x, gate, up []float32 // [rows, in], [rows, out], [rows, out]; the result goes into gate
+	lg, lu      *Linear
+	rows        int
+}
+
+func (j *mlpJob) Part(worker, workers int) {
+	width := j.lg.Out
+	lo, hi := team.Split(width, outGrain, worker, workers)
+	j.lg.rowsInto(j.gate, j.x, j.rows, lo, hi)
+	j.lu.rowsInto(j.up, j.x, j.rows, lo, hi)
+	for r := range j.rows {
+		gate := j.gate[r*width+lo : r*width+hi]
+		kernel.SiLUMulF32(gate, gate, j.up[r*width+lo:r*width+hi])
+	}
+}

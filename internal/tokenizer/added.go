@@ -1,0 +1,54 @@
+package tokenizer
+
+import (
+	"sort"
+	"strings"
+)
+
+// addedToken is a token that is matched as a whole, never made by merging.
+type addedToken struct {
+	content string
+	id      int
+	normed  bool // matched in the text in NFC rather than in the text as it is
+}
+
+// matcher finds added tokens in a text: for each first byte those that begin with
+// it, longest first.
+type matcher [256][]addedToken
+
+func (m *matcher) add(tok addedToken) {
+	list := append(m[tok.content[0]], tok)
+	sort.SliceStable(list, func(i, j int) bool { return len(list[i].content) > len(list[j].content) })
+	m[tok.content[0]] = list
+}
+
+// cut calls emit for each added token of s with its id, and for each non-empty
+// piece between them with the id -1, in order.
+func (m *matcher) cut(s string, emit func(piece string, id int)) {
+	start := 0
+	for i := 0; i < len(s); {
+		tok, ok := m.match(s[i:])
+		if !ok {
+			i++
+			continue
+		}
+		if start < i {
+			emit(s[start:i], -1)
+		}
+		emit(tok.content, tok.id)
+		i += len(tok.content)
+		start = i
+	}
+	if start < len(s) {
+		emit(s[start:], -1)
+	}
+}
+
+func (m *matcher) match(s string) (addedToken, bool) {
+	for _, tok := range m[s[0]] {
+		if strings.HasPrefix(s, tok.content) {
+			return tok, true
+		}
+	}
+	return addedToken{}, false
+}

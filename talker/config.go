@@ -1,0 +1,134 @@
+package talker
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mynah-tts/mynah/internal/nn"
+)
+
+// Config is talker_config of a checkpoint's config.json, as far as it matters to
+// the computation.
+type Config struct {
+	Hidden       int     `json:"hidden_size"`
+	Layers       int     `json:"num_hidden_layers"`
+	Heads        int     `json:"num_attention_heads"`
+	KVHeads      int     `json:"num_key_value_heads"`
+	HeadDim      int     `json:"head_dim"`
+	FFN          int     `json:"intermediate_size"`
+	Eps          float32 `json:"rms_norm_eps"`
+	RopeTheta    float64 `json:"rope_theta"`
+	Activation   string  `json:"hidden_act"`
+	MaxPositions int     `json:"max_position_embeddings"`
+
+	Vocab      int `json:"vocab_size"`       // ids of code 0, control ids included
+	TextVocab  int `json:"text_vocab_size"`  // text tokens
+	TextHidden int `json:"text_hidden_size"` // width of the text embedding
+	Groups     int `json:"num_code_groups"`  // codes in a frame
+
+	CodecBOS      int `json:"codec_bos_id"`
+	CodecEOS      int `json:"codec_eos_token_id"`
+	CodecPad      int `json:"codec_pad_id"`
+	CodecThink    int `json:"codec_think_id"`
+	CodecNoThink  int `json:"codec_nothink_id"`
+	CodecThinkBOS int `json:"codec_think_bos_id"`
+	CodecThinkEOS int `json:"codec_think_eos_id"`
+
+	Languages map[string]int     `json:"codec_language_id"` // lower-case name to codec id, dialects included
+	Speakers  map[string]int     `json:"spk_id"`            // lower-case name to codec id
+	Dialects  map[string]Dialect `json:"spk_is_dialect"`    // by speaker
+}
+
+// Dialect is the language that a speaker's dialect stands for, or "" for none. In
+// config.json it is a name or the value false.
+type Dialect string
+
+// UnmarshalJSON takes a string, false or null.
+func (d *Dialect) UnmarshalJSON(data []byte) error {
+	var name string
+	switch string(data) {
+	case "false", "null":
+		*d = ""
+		return nil
+	}
+	if err := json.Unmarshal(data, &name); err != nil {
+		return fmt.Errorf("spk_is_dialect holds %s, wanted a dialect's name or false", data)
+	}
+	*d = Dialect(strings.ToLower(name))
+	return nil
+}
+
+// Validate names the first value that the talker cannot work with, and brings
+// names of languages and speakers to lower case.
+func (c *Config) Validate() error {
+	if c.HeadDim == 0 && c.Heads > 0 {
+		c.HeadDim = c.Hidden / c.Heads
+	}
+	if err := c.stack().Validate(); err != nil {
+		return fmt.Errorf("talker_config: %w", err)
+	}
+	if c.Activation != "silu" {
+		return fmt.Errorf("talker_config: hidden_act is %q, only \"silu\" is known", c.Activation)
+	}
+	for _, f := range []struct {
+		name             string
+		value, low, high int
+	}{
+		{"vocab_size", c.Vocab, 1, 1 << 20},
+		{"text_vocab_size", c.TextVocab, 1, 1 << 24},
+		{"text_hidden_size", c.TextHidden, 1, 1 << 20},
+		{"num_code_groups", c.Groups, 2, 64},
+		{"max_position_embeddings", c.MaxPositions, 1, 1 << 20},
+		{"codec_bos_id", c.CodecBOS, 0, c.Vocab - 1},
+		{"codec_eos_token_id", c.CodecEOS, 0, c.Vocab - 1},
+		{"codec_pad_id", c.CodecPad, 0, c.Vocab - 1},
+		{"codec_think_id", c.CodecThink, 0, c.Vocab - 1},
+		{"codec_nothink_id", c.CodecNoThink, 0, c.Vocab - 1},
+		{"codec_think_bos_id", c.CodecThinkBOS, 0, c.Vocab - 1},
+		{"codec_think_eos_id", c.CodecThinkEOS, 0, c.Vocab - 1},
+	} {
+		if f.value < f.low || f.value > f.high {
+			return fmt.Errorf("talker_config: %s is %d, allowed are %d to %d", f.name, f.value, f.low, f.high)
+		}
+	}
+	return c.validateNames()
+}
+
+func (c *Config) validateNames() error {
+	var err error
+	if c.Languages, err = lowerNames("codec_language_id", c.Languages, c.Vocab); err != nil {
+		return err
+	}
+	if c.Speakers, err = lowerNames("spk_id", c.Speakers, c.Vocab); err != nil {
+		return err
+	}
+	dialects := make(map[string]Dialect, len(c.Dialects))
+	for speaker, d := range c.Dialects {
+		if _, ok := c.Languages[string(d)]; d != "" && !ok {
+			return fmt.Errorf("talker_config: spk_is_dialect: %s speaks %q, which codec_language_id lacks", speaker, d)
+		}
+		dialects[strings.ToLower(speaker)] = d
+	}
+	c.Dialects = dialects
+	return nil
+}
+
+// lowerNames returns a table with its names in lower case and its ids checked.
+func lowerNames(table string, ids map[string]int, vocab int) (map[string]int, error) {
+	lower := make(map[string]int, len(ids))
+	for name, id := range ids {
+		if id < 0 || id >= vocab {
+			return nil, fmt.Errorf("talker_config: %s: %s is %d, allowed are 0 to %d", table, name, id, vocab-1)
+		}
+		lower[strings.ToLower(name)] = id
+	}
+	return lower, nil
+}
+
+func (c *Config) stack() nn.StackConfig {
+	return nn.StackConfig{
+		Layers: c.Layers, Hidden: c.Hidden, Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
+		FFN: c.FFN, Eps: c.Eps, Theta: c.RopeTheta, QKNorm: true,
+	}
+}

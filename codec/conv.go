@@ -1,0 +1,184 @@
+package codec
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mynah-tts/mynah/internal/kernel"
+	"github.com/mynah-tts/mynah/internal/safetensors"
+)
+
+// conv is a causal convolution over channel-last rows, plain or transposed, and the activation that follows it.
+//
+// Its input is a buffer of [left + rows, in]: the last left rows of what came before (zeros at the start of a stream), then the
+// new rows. A transposed convolution of stride r is a plain one with r times the outputs: each input row gives r output rows, which
+// lie one after the other in one row of [r * channels] outputs.
+type conv struct {
+	in, outs int       // channels of an input row; values made of it, stride * output channels
+	stride   int       // output rows of an input row; 1 unless transposed
+	taps     int       // input rows that one output row sees
+	dilation int       // rows between taps
+	left     int       // rows kept from before: (taps - 1) * dilation
+	slot     int       // index of the first kept value in State.left
+	weights  []float32 // [ceil(outs/16), taps, in, 16], see kernel.PackPanels
+	bias     []float32 // [outs]
+	act      snake     // [outs] each, empty where no activation follows
+	next     *conv     // what takes the activation's results as input; nil where none follows
+}
+
+// loadConv takes name.weight [out, in, k] and name.bias [out]. The kernel's size k is the tensor's.
+func loadConv(w *safetensors.Set, name string, in, out, dilation int) (conv, error) {
+	weight, k, err := loadKernel(w, name+".weight", out, in, 1)
+	if err != nil {
+		return conv{}, err
+	}
+	bias, err := w.Widen(name+".bias", out)
+	c := conv{in: in, outs: out, stride: 1, taps: k, dilation: dilation, left: (k - 1) * dilation, bias: bias}
+	c.weights = packPanels(out, k, in, func(dst []float32, o int) {
+		for ci := range in {
+			for t, v := range weight[(o*in+ci)*k:][:k] {
+				dst[t*in+ci] = v
+			}
+		}
+	})
+	return c, err
+}
+
+// loadTransposed takes name.weight [in, out, k] and name.bias [out] of a transposed convolution whose last k - stride samples
+// are cut off, so that each input row gives stride rows which depend on nothing later. k must be a multiple of the stride: with
+// k = m*stride, output row t*stride + p is the sum over j < m of x[t-j] * weight[:, :, p + j*stride].
+func loadTransposed(w *safetensors.Set, name string, in, out, stride int) (conv, error) {
+	weight, k, err := loadKernel(w, name+".weight", in, out, stride)
+	if err != nil {
+		return conv{}, err
+	}
+	bias, err := w.Widen(name+".bias", out)
+	m := k / stride
+	c := conv{in: in, outs: stride * out, stride: stride, taps: m, dilation: 1, left: m - 1, bias: repeat(bias, stride)}
+	c.weights = packPanels(c.outs, m, in, func(dst []float32, o int) {
+		phase, channel := o/out, o%out
+		for ci := range in {
+			row := weight[(ci*out+channel)*k:][:k]
+			for j := range m {
+				dst[(m-1-j)*in+ci] = row[phase+j*stride]
+			}
+		}
+	})
+	return c, err
+}
+
+// loadKernel returns the weights of a convolution [a, b, k] and k, which must be a multiple of unit.
+func loadKernel(w *safetensors.Set, name string, a, b, unit int) (weight []float32, k int, err error) {
+	info, ok := w.Info(name)
+	if !ok || len(info.Shape) != 3 {
+		_, err = floats(w, name, a, b, unit)
+		return nil, 0, err
+	}
+	k = info.Shape[2]
+	if k < 1 || k%unit != 0 {
+		return nil, 0, &safetensors.TensorError{
+			File: info.File, Tensor: name, Problem: "shape", Found: fmt.Sprint(info.Shape),
+			Wanted: fmt.Sprintf("[%d %d k] with k a multiple of %d", a, b, unit),
+		}
+	}
+	weight, err = floats(w, name, a, b, k)
+	return weight, k, err
+}
+
+// floats returns a float32 or bfloat16 tensor as float32: a view of the former, a copy of the latter.
+func floats(w *safetensors.Set, name string, shape ...int) ([]float32, error) {
+	if info, ok := w.Info(name); !ok || info.DType != safetensors.BF16 {
+		return w.F32(name, shape...)
+	}
+	bits, err := w.BF16(name, shape...)
+	if err != nil {
+		return nil, err
+	}
+	wide := make([]float32, len(bits))
+	kernel.WidenBF16(wide, bits)
+	return wide, nil
+}
+
+// packPanels packs weights [outs, taps*in] panel by panel, so that no second copy of the whole is made. row fills in the weights
+// [taps, in] of one output.
+func packPanels(outs, taps, in int, row func(dst []float32, o int)) []float32 {
+	const width = kernel.PanelWidth
+	k := taps * in
+	rows := make([]float32, width*k)
+	packed := make([]float32, 0, (outs+width-1)/width*width*k)
+	for o := 0; o < outs; o += width {
+		n := min(width, outs-o)
+		for i := range n {
+			row(rows[i*k:(i+1)*k], o+i)
+		}
+		packed = append(packed, kernel.PackPanels(rows[:n*k], n, k)...)
+	}
+	return packed
+}
+
+// follow makes act the activation behind the convolution, and next what takes its results.
+func (c *conv) follow(act snake, next *conv) {
+	c.next = next
+	c.act = snake{a: repeat(act.a, c.stride), ib: repeat(act.ib, c.stride)}
+}
+
+// snake is the activation x + sin(a*x)^2 / b, with a and b per channel.
+type snake struct {
+	a, ib []float32 // [channels]: a, and 1 / (b + 1e-9)
+}
+
+// snakeEps keeps the quotient finite where b is almost zero.
+const snakeEps = 1e-9
+
+// loadSnake takes name.alpha and name.beta [channels], the logarithms of a and b.
+func loadSnake(w *safetensors.Set, name string, channels int) (snake, error) {
+	alpha, err := loadExp(w, name+".alpha", channels, func(v float64) float64 { return v })
+	if err != nil {
+		return snake{}, err
+	}
+	beta, err := loadExp(w, name+".beta", channels, func(v float64) float64 { return 1 / (v + snakeEps) })
+	return snake{a: alpha, ib: beta}, err
+}
+
+// loadExp returns f(exp(v)) of each value of a tensor. A value whose result no float32 can hold is refused here, where the tensor
+// has a name: it would turn every sample into NaN.
+func loadExp(w *safetensors.Set, name string, channels int, f func(float64) float64) ([]float32, error) {
+	values, err := w.Widen(name, channels)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		values[i] = float32(f(math.Exp(float64(v))))
+		if math.IsInf(float64(values[i]), 0) {
+			info, _ := w.Info(name)
+			return nil, &safetensors.TensorError{
+				File: info.File, Tensor: name, Problem: "element", Found: fmt.Sprintf("%d is %g", i, v),
+				Wanted: "a logarithm within float32",
+			}
+		}
+	}
+	return values, nil
+}
+
+// repeat returns n copies of x, one after the other.
+func repeat(x []float32, n int) []float32 {
+	out := make([]float32, 0, n*len(x))
+	for range n {
+		out = append(out, x...)
+	}
+	return out
+}
+
+// load takes name.weight [1, in, k] and name.bias [1].
+func (o *outConv) load(w *safetensors.Set, name string, in int) error {
+	weight, k, err := loadKernel(w, name+".weight", 1, in, 1)
+	if err != nil {
+		return err
+	}
+	bias, err := w.Widen(name+".bias", 1)
+	o.conv = conv{in: in, outs: 1, stride: 1, taps: k, dilation: 1, left: k - 1, bias: bias, weights: make([]float32, k*in)}
+	for i, v := range weight {
+		o.weights[i%k*in+i/k] = v
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -212,6 +213,42 @@ func TestParityBuiltinVoice(t *testing.T) {
 			paritytest.Close(t, "waveform", pcm, golden.F32(t, c.Name+"/waveform"), atol)
 			if done.FinishReason != FinishStop || done.Frames != c.Frames {
 				t.Errorf("%d frames, finish reason %q, wanted %d and %q", done.Frames, done.FinishReason, c.Frames, FinishStop)
+			}
+		})
+	}
+}
+
+// TestParityProcessedLogits checks the scores that code 0 of the first frame is
+// chosen from: prompt, talker and sampler in one go.
+func TestParityProcessedLogits(t *testing.T) {
+	for _, pm := range paritytest.Models(t, "talker") {
+		t.Run(pm.Name, func(t *testing.T) {
+			var spec paritytest.Compared
+			golden := pm.Stage(t, "talker", &spec)
+			m := openModel(t, pm.Dir, 2)
+			state := m.talker.NewState(len(golden.F32(t, "prefill/inputs_embeds")) / m.cfg.Talker.Hidden)
+			m.talker.Extend(m.work, m.ts, state, golden.F32(t, "prefill/inputs_embeds"), nil)
+			m.talker.Logits(m.work, state)
+			pick := sampler.NewTalker(sampler.Params{Temperature: 1, TopP: 1, RepetitionPenalty: 1}, m.cfg.Talker.Vocab, m.cfg.Talker.CodecEOS)
+			if _, err := pick.Pick(state.Logits, nil); err != nil {
+				t.Fatal(err)
+			}
+			const name = "prefill/logits_processed_last"
+			got, want := make([]float32, m.cfg.Talker.Vocab), golden.F32(t, name)
+			pick.Scores(got)
+			var finite, wanted []float32
+			for i := range want {
+				if math.IsInf(float64(want[i]), -1) != math.IsInf(float64(got[i]), -1) {
+					t.Fatalf("id %d: score %g, wanted %g", i, got[i], want[i])
+				}
+				if !math.IsInf(float64(want[i]), -1) {
+					finite, wanted = append(finite, got[i]), append(wanted, want[i])
+				}
+			}
+			for _, w := range spec.Compare {
+				if w.Tensor == name {
+					paritytest.Close(t, name, finite, wanted, w.Atol)
+				}
 			}
 		})
 	}

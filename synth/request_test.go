@@ -31,7 +31,7 @@ func TestRequestErrors(t *testing.T) {
 		"NUL":                {custom, Request{Text: "a\x00b"}, "input", "NUL"},
 		"too long":           {custom, Request{Text: strings.Repeat("a", MaxTextRunes+1)}, "input", "10000"},
 		"unknown voice":      {custom, Request{Text: "a", Voice: "nobody"}, "voice", "nobody"},
-		"unknown language":   {custom, Request{Text: "a", Language: "klingon"}, "language", "english"},
+		"unknown language":   {custom, Request{Text: "a", Language: "klingon"}, "language", "klingon"},
 		"dialect":            {custom, Request{Text: "a", Language: "sichuan_dialect"}, "language", "sichuan_dialect"},
 		"layout":             {custom, Request{Text: "a", Layout: "other"}, "layout", "streaming"},
 		"seed":               {custom, Request{Text: "a", Seed: new(int64(-2))}, "seed", "-2"},

@@ -12,18 +12,11 @@ import (
 	"github.com/mynah-tts/mynah/internal/paritytest"
 )
 
-// tiny opens the first model of the parity set that is of a kind.
+// tiny opens the repository's own small model of a kind.
 func tiny(t testing.TB, kind Kind, threads int) *Model {
 	t.Helper()
-	for _, pm := range paritytest.Models(t, "e2e") {
-		m := openModel(t, pm.Dir, threads)
-		if m.cfg.Kind == kind {
-			return m
-		}
-		m.Close()
-	}
-	t.Skipf("the parity set has no %s model", kind)
-	return nil
+	name := map[Kind]string{CustomVoice: "tiny-custom", VoiceDesign: "tiny-design", Base: "tiny-base"}[kind]
+	return openModel(t, paritytest.Own(t, name).Dir, threads)
 }
 
 // say speaks a request to its end.

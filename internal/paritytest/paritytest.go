@@ -96,6 +96,14 @@ func Models(t testing.TB, stage string) []Model {
 	return models
 }
 
+// Own returns a model of the repository's own set, whatever MYNAH_PARITY says: for
+// tests that are about behaviour, not about numbers.
+func Own(t testing.TB, name string) Model {
+	t.Helper()
+	root := filepath.Join(moduleRoot(t), "testdata", "parity")
+	return Model{Name: name, Dir: filepath.Join(root, "models", name), Golden: filepath.Join(root, "golden", name)}
+}
+
 // Open maps a safetensors file of the goldens; it is closed when the test ends.
 func Open(t testing.TB, dir, file string) *Tensors {
 	t.Helper()

@@ -129,6 +129,36 @@ func checkPrompt(t *testing.T, m *model, c paritytest.Compared, golden *parityte
 	}
 }
 
+// TestParityFrameInput checks what the talker hears of each frame: the sum of its
+// codes' embeddings and the text row of its turn.
+func TestParityFrameInput(t *testing.T) {
+	for _, pm := range paritytest.Models(t, "talker") {
+		t.Run(pm.Name, func(t *testing.T) {
+			var spec paritytest.Compared
+			golden := pm.Stage(t, "talker", &spec)
+			m := load(t, pm)
+			codes, trailing, pad := golden.I32(t, "steps/codes"), golden.F32(t, "trailing_text_hidden"), golden.F32(t, "tts_pad_embed")
+			h, groups := m.talker.Hidden, m.talker.Groups
+			rows := make([]float32, len(codes)/groups*h)
+			for s := range len(codes) / groups {
+				row, text := rows[s*h:(s+1)*h], pad
+				m.builder.FrameInput(row, codes[s*groups:(s+1)*groups])
+				if (s+1)*h <= len(trailing) {
+					text = trailing[s*h : (s+1)*h]
+				}
+				for i := range row {
+					row[i] += text[i]
+				}
+			}
+			for _, want := range spec.Compare {
+				if want.Tensor == "steps/inputs_embeds" {
+					golden.Compare(t, want, rows)
+				}
+			}
+		})
+	}
+}
+
 // TestUserTextEqualsReference checks that text without marks and without a leading
 // line break gives the same ids by both ways, and that marks stay characters.
 func TestUserTextEqualsReference(t *testing.T) {

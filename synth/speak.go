@@ -166,9 +166,9 @@ func (m *Model) build(p *plan) (*prompt.Prompt, error) {
 
 // cleanText checks text that a user wrote: valid UTF-8, no NUL, of bounded length.
 func cleanText(param, s string) (string, error) {
-	clean, err := text.Clean(s, MaxTextRunes)
+	clean, err := text.Clean(s, text.Limit{Name: "one request", Max: MaxTextRunes})
 	if err != nil {
-		return "", &RequestError{Param: param, Message: err.Error()}
+		return "", &RequestError{Param: param, Message: strings.TrimPrefix(err.Error(), "text: ")}
 	}
 	return clean, nil
 }

@@ -1,4 +1,6 @@
-// Package text checks text that users wrote, before any model sees it.
+// Package text looks at text of users before anything is made of it: whether it is
+// well-formed and within a limit, and whether there is anything in it to say.
+// It never shortens or changes text, but for a byte order mark at its start.
 package text
 
 import (
@@ -8,33 +10,56 @@ import (
 	"unicode/utf8"
 )
 
-// Speakable reports whether there is anything to say: a letter or a number of any
-// script.
-func Speakable(s string) bool {
-	for _, r := range s {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) {
-			return true
-		}
-	}
-	return false
+// Limit is the most characters (Unicode code points) that a text may have. Name is
+// how the user knows the limit: the field, flag or setting that is to blame.
+type Limit struct {
+	Name string
+	Max  int
 }
 
-// Clean checks a text of at most limit characters and returns it without a leading
-// byte order mark.
-func Clean(s string, limit int) (string, error) {
-	s = strings.TrimPrefix(s, "\ufeff")
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-				return "", fmt.Errorf("not valid UTF-8 at byte %d", i)
+// InputError says why a text is refused. Its message is fit for the user.
+type InputError struct {
+	Offset  int // byte of the text, or -1 if the whole is meant
+	Problem string
+}
+
+func (e *InputError) Error() string {
+	if e.Offset < 0 {
+		return "text: " + e.Problem
+	}
+	return fmt.Sprintf("text: byte %d: %s", e.Offset, e.Problem)
+}
+
+const byteOrderMark = "\uFEFF"
+
+// Clean checks a text of a user: UTF-8, no NUL, and no more characters than limit
+// allows. It returns the text without a byte order mark at its start, or an
+// *InputError. Offsets count from the start of s, mark included.
+func Clean(s string, limit Limit) (string, error) {
+	clean := strings.TrimPrefix(s, byteOrderMark)
+	mark := len(s) - len(clean)
+	count := 0
+	for i, r := range clean {
+		switch {
+		case r == 0:
+			return "", &InputError{mark + i, "a NUL character"}
+		case r == utf8.RuneError && !strings.HasPrefix(clean[i:], "\uFFFD"):
+			problem := fmt.Sprintf("%#02x is not UTF-8", clean[i])
+			if strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") {
+				problem = "this is UTF-16, wanted UTF-8"
 			}
+			return "", &InputError{mark + i, problem}
 		}
-		if r == 0 {
-			return "", fmt.Errorf("NUL at byte %d", i)
-		}
+		count++
 	}
-	if n := utf8.RuneCountInString(s); n > limit {
-		return "", fmt.Errorf("%d characters, allowed are %d", n, limit)
+	if count > limit.Max {
+		return "", &InputError{-1, fmt.Sprintf("%d characters, %s allows %d", count, limit.Name, limit.Max)}
 	}
-	return s, nil
+	return clean, nil
+}
+
+// Speakable reports whether s holds anything to say: at least one letter or number
+// of any script (Unicode categories L and N).
+func Speakable(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }

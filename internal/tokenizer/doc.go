@@ -12,6 +12,10 @@
 // character is read as U+FFFD, so no input fails and none panics; callers that
 // want such text refused check it before.
 //
+// The tables of Unicode are those of x/text (NFC) and Go (classes). Another version
+// of them treats characters that one of the two does not know yet differently; the
+// reference's are older in places.
+//
 // A Stream does the same for text that arrives in pieces, cut anywhere: it
 // returns an id as soon as nothing that follows can change it.
 package tokenizer

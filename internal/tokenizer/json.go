@@ -2,8 +2,6 @@ package tokenizer
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 )
 
 // jsonReader walks one JSON document from front to back. It is here because a
@@ -145,11 +143,15 @@ func (r *jsonReader) unescape(s string, pos int) string {
 	return out
 }
 
+func scalarByte(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
+}
+
 // scalar returns the characters of a number or literal.
 func (r *jsonReader) scalar() string {
 	r.peek()
 	start := r.pos
-	for r.err == nil && r.pos < len(r.data) && strings.IndexByte("+-.0123456789abcdefghijklmnopqrstuvwxyzE", r.data[r.pos]) >= 0 {
+	for r.err == nil && r.pos < len(r.data) && scalarByte(r.data[r.pos]) {
 		r.pos++
 	}
 	return r.data[start:r.pos]
@@ -160,9 +162,16 @@ func (r *jsonReader) integer(limit int) int {
 	r.peek()
 	at := r.pos
 	s := r.scalar()
-	n, err := strconv.Atoi(s)
-	if r.err == nil && (err != nil || !json.Valid([]byte(s)) || n < 0 || n >= limit) {
+	n, ok := 0, s != "" && (s == "0" || s[0] != '0')
+	for i := 0; i < len(s) && ok; i++ {
+		digit := int(s[i]) - '0'
+		n = 10*n + digit
+		ok = 0 <= digit && digit <= 9 && n < limit
+	}
+	if r.err == nil && !ok {
 		r.failAt(at, "%q, wanted a whole number from 0 to %d", clip(s), limit-1)
+	}
+	if r.err != nil {
 		return 0
 	}
 	return n

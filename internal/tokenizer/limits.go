@@ -8,6 +8,7 @@ const (
 	maxTokens     = 1 << 20  // ids are below this; so is the number of merges
 	maxTokenBytes = 4096     // bytes of one token as written in the file
 	maxJSONDepth  = 64       // arrays and objects within one another
+	bytesPerToken = 18       // of vocab.json, about; a guess at the size of tables
 )
 
 // Sizes of what a Tokenizer keeps between calls.

@@ -178,7 +178,6 @@ func TestLoadErrors(t *testing.T) {
 		"three tokens":     {replace(mergesFile, "h e\n", "h e l\n"), "merges.txt: line 6: \"h e l\", wanted two tokens"},
 		"late comment":     {replace(mergesFile, "h e\n", "#version: 0.2\nh e\n"), "merges.txt: line 6: merge of \"#version:\", which"},
 		"merges not UTF-8": {replace(mergesFile, "h e\n", "\xe4\xbd\n"), "merges.txt: line 6, column 1: byte 0xe4 is not UTF-8"},
-		"makes added":      {replace(mergesFile, "! !\n", "! !\n< |\n<| i\n<|i m\n"), `merges.txt: line 36: merge of "<" and "|", whose result`},
 		"added is merged":  {replace(configFile, `"<tts_pad>"`, `"hello"`), `tokenizer_config.json: line 1, column`},
 		"added, other id":  {replace(configFile, `"<tts_pad>"`, `"hello"`), fmt.Sprintf(`added token "hello" has id %d, and 263 in vocab.json`, n+2)},
 		"added, taken id":  {replace(configFile, `"`+strconv.Itoa(n)+`"`, `"3"`), `added token "<|im_start|>" has id 3, which is "ă" in vocab.json`},

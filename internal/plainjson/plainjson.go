@@ -1,0 +1,46 @@
+// Package plainjson decodes JSON and says what is wrong with it in words that a
+// user understands: by field and byte, without the names of Go types.
+package plainjson
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Decode decodes one JSON value into v.
+func Decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return fmt.Errorf("no valid JSON at byte %d: %w", syntax.Offset, err)
+	case errors.As(err, &mismatch):
+		field := mismatch.Field
+		if field == "" {
+			field = "the value"
+		}
+		return fmt.Errorf("%s is of type %s at byte %d, wanted %s", field, mismatch.Value, mismatch.Offset, wanted(mismatch.Type.Kind()))
+	}
+	return err
+}
+
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number in range"
+}

@@ -1,10 +1,10 @@
 package codec
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/mynah-tts/mynah/internal/nn"
+	"github.com/mynah-tts/mynah/internal/plainjson"
 )
 
 // Bounds of what a config may ask for. The sizes of tensors are bounded by the file that holds them; these bound what is
@@ -58,7 +58,7 @@ type DecoderConfig struct {
 // with, and what it allows.
 func ParseConfig(data []byte) (Config, error) {
 	c := Config{Decoder: DecoderConfig{SemanticGroups: 1}}
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := plainjson.Decode(data, &c); err != nil {
 		return c, fmt.Errorf("codec: config: %w", err)
 	}
 	if err := c.validate(); err != nil {

@@ -3,7 +3,8 @@
 // One frame of codes becomes Hop samples (1,920 = 80 ms at 24 kHz in the published checkpoints). The way of the data, with the
 // rates of those checkpoints:
 //
-//	codes [frames, groups] ─ quantizer ─ pre_conv ─ transformer (sliding window) ─ upsample 2, 2 ─ conv ─ blocks 8, 5, 4, 3 ─ conv ─ samples
+//	codes [frames, groups] ─ quantizer ─ conv ─ transformer (sliding window) ─ upsampling 2, 2
+//	                       ─ conv ─ blocks 8, 5, 4, 3 ─ conv ─ samples [frames * hop]
 //
 // Everything in it is causal, so it runs as a stream: a State keeps what each part still needs of the past (the left context of
 // every convolution, the last keys and values of the transformer), and Decode takes the next frames and returns exactly their

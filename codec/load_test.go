@@ -23,17 +23,19 @@ func TestLoadErrors(t *testing.T) {
 			if !errors.As(err, &bad) {
 				t.Fatalf("%s: %s: %v, wanted a TensorError", name, what, err)
 			}
-			if bad.Tensor != name && what != "wider" || bad.Problem != problem || bad.File == "" || bad.Wanted == "" {
+			// The width of an entry is what the first codebook says, so a wrong one shows in the second.
+			later := what == "wider" && strings.Contains(name, "rvq_first") && strings.Contains(bad.Tensor, "rvq_rest.vq.layers.0")
+			if bad.Tensor != name && !later || bad.Problem != problem || bad.File == "" || bad.Wanted == "" {
 				t.Errorf("%s: %s: %v", name, what, err)
 			}
 		}
 		check("absent", "missing", slices.Delete(slices.Clone(list), i, i+1))
 
-		// A width that only tensors state is compared with those that come after it, so the error may name a later one.
 		wider := slices.Clone(list)
 		wider[i].Shape = slices.Clone(wider[i].Shape)
 		wider[i].Shape[len(wider[i].Shape)-1]++
-		if len(wider[i].Shape) < 3 || strings.Contains(name, "block.1.") || strings.Contains(name, "upsample") && strings.Contains(name, "0.conv") {
+		transposed := strings.Contains(name, "block.1.") || strings.Contains(name, "upsample") && strings.Contains(name, "0.conv")
+		if len(wider[i].Shape) < 3 || transposed { // a plain convolution may have a kernel of any size
 			fill(wider[i:i+1], 1)
 			check("wider", "shape", wider)
 		}
@@ -87,7 +89,7 @@ func TestParseConfig(t *testing.T) {
 		{`"decode_upsample_rate":180`, `"decode_upsample_rate":1920`, "decode_upsample_rate is 1920, but"},
 		{`"output_sample_rate":24000`, `"output_sample_rate":0`, "output_sample_rate is 0, allowed are 1 to 768000"},
 		{modelType, "qwen3_tts_tokenizer_25hz", `model_type is "qwen3_tts_tokenizer_25hz"`},
-		{`"latent_dim":18`, `"latent_dim":"x"`, "codec: config: json"},
+		{`"latent_dim":18`, `"latent_dim":"x"`, "codec: config: decoder_config.latent_dim is of type string"},
 		{`"rms_norm_eps":0.00001`, `"rms_norm_eps":0`, "rms_norm_eps is 0, must be positive"},
 	} {
 		if strings.Count(good, c.old) != 1 {

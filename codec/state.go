@@ -16,7 +16,8 @@ type State struct {
 	broken bool
 }
 
-// MaxFrames is the longest stream, in frames: 23 hours of the published checkpoints. It is the range of the transformer's positions.
+// MaxFrames is the longest stream, in frames: 23 hours of the published checkpoints. It is the range of the transformer's
+// positions.
 const MaxFrames = 1 << 20
 
 // NewState returns the state of a stream that has not begun. maxFrames is the largest number of frames that the transformer takes
@@ -38,8 +39,8 @@ func (s *State) Reset() {
 // Frames returns the number of frames decoded since the stream began.
 func (s *State) Frames() int { return s.frame }
 
-// Bytes returns the memory that a stream takes: for the published checkpoints 0.54 MB of rows kept for convolutions, and 64 KB of keys
-// and values for each position that the cache has room for (see nn.Stack.NewCache).
+// Bytes returns the memory that a stream takes: for the published checkpoints 0.54 MB of rows kept for convolutions, and 64 KB of
+// keys and values for each position that the cache has room for (see nn.Stack.NewCache).
 func (s *State) Bytes() int64 { return int64(len(s.left))*4 + s.cache.Bytes() }
 
 // open puts the rows kept for c at the head of a buffer and returns the rest, where the new rows belong.

@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mynah-tts/mynah/codec"
+	"github.com/mynah-tts/mynah/internal/plainjson"
 	"github.com/mynah-tts/mynah/predictor"
 	"github.com/mynah-tts/mynah/talker"
 	"github.com/mynah-tts/mynah/talker/prompt"
@@ -112,7 +112,7 @@ func readJSON(fsys fs.FS, name string, v any) error {
 	if len(data) > maxConfigBytes {
 		return fmt.Errorf("%s: over %d bytes, this is no config", name, maxConfigBytes)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := plainjson.Decode(data, v); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
@@ -121,10 +121,16 @@ func readJSON(fsys fs.FS, name string, v any) error {
 // missing words the absence of a file by the name that it has in a checkpoint.
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing: %w", name, fs.ErrNotExist)
+		return &missingFile{name}
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return fmt.Errorf("%s: %w", name, cause(err))
 }
+
+// missingFile is a file that every checkpoint has.
+type missingFile struct{ name string }
+
+func (e *missingFile) Error() string        { return e.name + " is missing" }
+func (e *missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // codecDir is the folder of the codec inside a checkpoint.
 const codecDir = "speech_tokenizer"

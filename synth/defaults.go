@@ -2,6 +2,7 @@ package synth
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/mynah-tts/mynah/sampler"
@@ -60,10 +61,13 @@ func readDefaults(fsys fs.FS) (defaults, error) {
 
 func (d defaults) validate() error {
 	if err := d.talker.Validate(""); err != nil {
-		return errors.Join(errors.New("generation_config.json"), err)
+		return fmt.Errorf("generation_config.json: %w", err)
 	}
 	if err := d.residual.Validate(subPrefix); err != nil {
-		return errors.Join(errors.New("generation_config.json"), err)
+		return fmt.Errorf("generation_config.json: %w", err)
+	}
+	if d.maxFrames < 1 {
+		return fmt.Errorf("generation_config.json: max_new_tokens is %d, allowed are 1 and up", d.maxFrames)
 	}
 	return nil
 }

@@ -1,11 +1,12 @@
 package synth
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
+
+	"github.com/mynah-tts/mynah/internal/plainjson"
 )
 
 // Reference is a voice to imitate, for Base checkpoints. With codes and transcript
@@ -42,7 +43,7 @@ func ReadReference(path string) (*Reference, error) {
 		return nil, fmt.Errorf("reference %s: over %d bytes", path, maxReferenceBytes)
 	}
 	var r Reference
-	if err := json.Unmarshal(data, &r); err != nil {
+	if err := plainjson.Decode(data, &r); err != nil {
 		return nil, fmt.Errorf("reference %s: %w", path, err)
 	}
 	return &r, nil

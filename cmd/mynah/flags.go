@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/mynah-tts/mynah/internal/cpu"
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// modelFlags choose a checkpoint and how it is run.
+type modelFlags struct {
+	Model   string `help:"Checkpoint directory, in the published Hugging Face layout." placeholder:"DIR" type:"path" unset:"the built-in voice"`
+	Threads int    `help:"Threads that compute. 0 takes a thread for each physical core that the process may use. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
+}
+
+// open opens the checkpoint.
+func (f *modelFlags) open() (*synth.Model, error) {
+	if err := checkLevel(); err != nil {
+		return nil, err
+	}
+	opts := synth.Options{Threads: f.Threads}
+	if f.Model == "" {
+		return synth.OpenBuiltin(opts)
+	}
+	return synth.Open(f.Model, opts)
+}
+
+// checkLevel refuses a MYNAH_CPU that names no level.
+func checkLevel() error {
+	if err := cpu.Check(); err != nil {
+		return usageErrorf("%s", strings.Replace(err.Error(), ": cpu:", ":", 1))
+	}
+	return nil
+}
+
+// speechFlags say how to speak. A setting that is not given stays nil or empty, and
+// is the checkpoint's own.
+type speechFlags struct {
+	Voice     string `help:"Preset voice, in any case. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"the checkpoint's first"`
+	Language  string `help:"Language of the text, in any case; auto leaves it to the model. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"auto"`
+	Instruct  string `help:"How to speak, or what the voice is like, for checkpoints that take instructions." placeholder:"TEXT" unset:"none"`
+	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
+	Layout    string `help:"How the model is given the text: a token with each frame, or all of it first." allowed:"streaming,whole" placeholder:"NAME" unset:"streaming for Base checkpoints, otherwise whole"`
+
+	Seed      *int64 `help:"Start of the random numbers, 0 and up: the same seed gives the same audio. -1 is a random one, which is reported." placeholder:"N" unset:"-1"`
+	MaxFrames int    `help:"Longest audio in frames of 80 ms; 0 is the checkpoint's. The text bounds it as well: 40 frames and 12 for each of its tokens." placeholder:"N" unset:"0"`
+
+	Temperature       *float64 `help:"Randomness of the speech, 0 and up; 0 always takes the likeliest code." placeholder:"T" group:"sampling" unset:"the checkpoint's, mostly 0.9"`
+	TopK              *int     `help:"Choose among this many of the likeliest codes, 0 and up; 0 is all." placeholder:"K" group:"sampling" unset:"the checkpoint's, mostly 50"`
+	TopP              *float64 `help:"Choose among the likeliest codes that make up this share of probability, 0 to 1; 1 is all of them." placeholder:"P" group:"sampling" unset:"the checkpoint's, mostly 1"`
+	RepetitionPenalty *float64 `help:"Make codes that were used less likely, above 0; 1 is not at all." placeholder:"X" group:"sampling" unset:"the checkpoint's, mostly 1.05"`
+
+	SubtalkerTemperature *float64 `help:"Temperature of the code predictor, which adds the detail to each frame." placeholder:"T" group:"sampling" unset:"the checkpoint's, mostly 0.9"`
+	SubtalkerTopK        *int     `help:"Top-k of the code predictor." placeholder:"K" group:"sampling" unset:"the checkpoint's, mostly 50"`
+	SubtalkerTopP        *float64 `help:"Top-p of the code predictor." placeholder:"P" group:"sampling" unset:"the checkpoint's, mostly 1"`
+}
+
+// request puts the flags and a text into the engine's terms.
+func (f *speechFlags) request(text string) (synth.Request, error) {
+	r := synth.Request{
+		Text: text, Voice: f.Voice, Language: f.Language, Instruct: f.Instruct,
+		Layout: synth.Layout(f.Layout), Seed: f.Seed, MaxFrames: f.MaxFrames,
+		Sampling: synth.Sampling{
+			Temperature: f.Temperature, TopK: f.TopK, TopP: f.TopP, RepetitionPenalty: f.RepetitionPenalty,
+			SubTemperature: f.SubtalkerTemperature, SubTopK: f.SubtalkerTopK, SubTopP: f.SubtalkerTopP,
+		},
+	}
+	if f.Reference == "" {
+		return r, nil
+	}
+	var err error
+	r.Reference, err = synth.ReadReference(f.Reference)
+	return r, err
+}

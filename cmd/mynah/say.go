@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// sayCommand is `mynah say`.
+type sayCommand struct {
+	Text []string `arg:"" optional:"" help:"What to say; - reads standard input."`
+
+	Output string `short:"o" help:"Audio file, or - for standard output." placeholder:"FILE" type:"path" unset:"standard output if it is a pipe or a file"`
+	Format string `help:"Form of the audio: WAV, or bare signed 16-bit little-endian samples." allowed:"wav,pcm" placeholder:"NAME" unset:"the extension of the file, wav on standard output"`
+	File   string `help:"Text file (UTF-8) to say; - is standard input." placeholder:"FILE" type:"path" unset:"none"`
+	modelFlags
+	speechFlags
+	Quiet bool `short:"q" help:"Print errors only: no progress, no summary, no warnings."`
+	config.Common
+}
+
+// Run speaks.
+func (c *sayCommand) Run(p *program) error {
+	if unknown := p.parser.UnknownVariables(); unknown != "" && !c.Quiet {
+		p.note("warning: %s", unknown)
+	}
+	out, err := c.output(p)
+	if err != nil {
+		return err
+	}
+	text, err := c.text(p)
+	if err != nil {
+		return err
+	}
+	request, err := c.request(text)
+	if err != nil {
+		return err
+	}
+	ctx, signals := catchInterrupts()
+	progress := startProgress(p.stderr, c.Quiet)
+	defer progress.stop()
+	model, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet}
+	return s.run(ctx, signals, model, request)
+}
+
+// speech is one utterance on its way out.
+type speech struct {
+	program  *program
+	out      output
+	progress *progress
+	quiet    bool
+	sink     *sink
+	start    synth.Start
+}
+
+// run speaks a request to its end.
+func (s *speech) run(ctx context.Context, signals *interrupts, model *synth.Model, request synth.Request) error {
+	stream, err := model.Speak(ctx, request)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if s.sink, err = s.out.open(s.program, model.Info().SampleRate); err != nil {
+		return err
+	}
+	defer s.sink.abort()
+	signals.onSecond(s.sink.abort)
+	for event, err := range stream.Events() {
+		if err != nil {
+			return err
+		}
+		switch e := event.(type) {
+		case synth.Start:
+			s.start = e
+			s.progress.start()
+		case synth.Audio:
+			if err := s.sink.write(e.PCM); err != nil {
+				return err
+			}
+			s.progress.frame(len(e.PCM), s.start.SampleRate)
+		case synth.Done:
+			return s.finish(e)
+		}
+	}
+	return fmt.Errorf("the utterance ended without a result")
+}
+
+// finish completes the output and tells how it went.
+func (s *speech) finish(done synth.Done) error {
+	s.progress.stop()
+	if done.FinishReason == synth.FinishCancelled {
+		if s.out.path == standardOutput {
+			return &exitError{exitFailed, fmt.Sprintf("interrupted after %s", frames(done.Frames))}
+		}
+		return &exitError{exitFailed, fmt.Sprintf("interrupted after %s, %s was not written", frames(done.Frames), s.out.path)}
+	}
+	if err := s.sink.close(); err != nil {
+		return err
+	}
+	if !s.quiet {
+		s.program.note("%s", summary(s.out, s.start, done))
+	}
+	if done.FinishReason != synth.FinishLength {
+		return nil
+	}
+	cut := &exitError{code: exitPartly}
+	if !s.quiet {
+		cut.message = fmt.Sprintf("warning: cut after %s, the longest allowed, before the text had ended", frames(done.Frames))
+	}
+	return cut
+}
+
+// summary is the line about a finished utterance. It does not hold the text.
+func summary(out output, start synth.Start, done synth.Done) string {
+	voice := ""
+	if start.Voice != "" {
+		voice = ", voice " + start.Voice
+	}
+	return fmt.Sprintf("%s: %.2f s of audio in %.2f s (RTF %.2f, first audio after %.2f s), %s%s, seed %d, finish %s",
+		out.name(), done.Audio.Seconds(), done.Elapsed.Seconds(), done.RTF(), done.TTFA.Seconds(), frames(done.Frames), voice, done.Seed, done.FinishReason)
+}
+
+func frames(n int) string {
+	if n == 1 {
+		return "1 frame"
+	}
+	return fmt.Sprintf("%d frames", n)
+}

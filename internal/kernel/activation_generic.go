@@ -66,7 +66,15 @@ func siluMulF32Generic(dst, gate, up []float32) {
 
 func geluF32Generic(x []float32) {
 	for i, v := range x {
-		x[i] = float32(0.5 * float64(v) * math.Erfc(-float64(v)*(math.Sqrt2/2)))
+		u := float32(math.Abs(float64(v)))
+		t := 1 / (1 + geluP*u)
+		q := float32(gelu6)
+		q = q*t + gelu5
+		q = q*t + gelu4
+		q = q*t + gelu3
+		q = q*t + gelu2
+		q = q*t + gelu1
+		x[i] = max(v, 0) - u*(q*t*expGeneric(-0.5*(v*v)))
 	}
 }
 
@@ -83,12 +91,13 @@ func snakeF32Generic(dst, x, a, ib []float32) {
 			r = -sinMax
 		}
 		z := r * r
-		q := float32(sin9)
-		q = q*z + sin7
-		q = q*z + sin5
-		q = q*z + sin3
-		s := r + r*z*q
-		dst[i] = v + ib[i]*(s*s)
+		q := float32(sin12)
+		q = q*z + sin10
+		q = q*z + sin8
+		q = q*z + sin6
+		q = q*z + sin4
+		q = q*z + 1
+		dst[i] = v + ib[i]*(q*z)
 	}
 }
 

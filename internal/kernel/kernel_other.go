@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package kernel
 
 // haveAssembly is false: the generic twins are all there is, and the compiler drops the rest.

@@ -184,6 +184,26 @@ func (g *Tensors) I32(t testing.TB, name string) []int32 {
 	return x
 }
 
+// I8 returns an int8 tensor, row-major.
+func (g *Tensors) I8(t testing.TB, name string) []int8 {
+	t.Helper()
+	x, err := g.set.I8(name, g.Shape(t, name)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// U8 returns a uint8 tensor, row-major.
+func (g *Tensors) U8(t testing.TB, name string) []byte {
+	t.Helper()
+	x, err := g.set.U8(name, g.Shape(t, name)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // Want is one line of a golden's "compare" list.
 type Want struct {
 	Tensor string  `json:"tensor"`

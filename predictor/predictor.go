@@ -97,6 +97,27 @@ func Load(w *safetensors.Set, cfg Config, width int) (*Model, error) {
 	return m, nil
 }
 
+// Quantize packs the matrices of the layers, and the heads and the projection if p
+// is an integer precision: each is read in every frame. Heads in int4 would flip too
+// many codes, so they are int8 at least.
+func (m *Model) Quantize(p nn.Precision) error {
+	if err := m.stack.Quantize(p); err != nil {
+		return err
+	}
+	if p == nn.Int4A16 || p == nn.Int4A8 {
+		p = nn.Int8
+	}
+	for g := range m.heads {
+		if err := m.heads[g].Quantize(p); err != nil {
+			return fmt.Errorf("head %d: %w", g+1, err)
+		}
+	}
+	if m.projection != nil {
+		return m.projection.Quantize(p)
+	}
+	return nil
+}
+
 // AddCode adds the embedding of a residual code of a group from 1 on to dst
 // [talker width].
 func (m *Model) AddCode(dst []float32, group, code int) { m.embeddings[group-1].Add(dst, code) }

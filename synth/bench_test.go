@@ -9,14 +9,17 @@ import (
 )
 
 // benchModel opens the checkpoint that MYNAH_BENCH_MODEL names (tools/fullsize writes
-// one), or the built-in voice.
+// one), or the built-in voice, at the precision that MYNAH_BENCH_PRECISION names.
 func benchModel(b *testing.B) *Model {
 	b.Helper()
-	dir := os.Getenv("MYNAH_BENCH_MODEL")
-	if dir != "" {
-		return openModel(b, dir, 0)
+	precision, err := NamedPrecision(os.Getenv("MYNAH_BENCH_PRECISION"))
+	if err != nil {
+		b.Fatal(err)
 	}
-	m, err := OpenBuiltin(Options{})
+	m, err := OpenBuiltin(Options{Precision: precision})
+	if dir := os.Getenv("MYNAH_BENCH_MODEL"); dir != "" {
+		m, err = Open(dir, Options{Precision: precision})
+	}
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,8 +19,13 @@ import (
 	"github.com/mynah-tts/mynah/talker/prompt"
 )
 
-// Options say how a model computes. They change no sample.
+// Options say how a model computes.
 type Options struct {
+	// Precision is part of what decides the samples.
+	Precision Precision
+
+	// The others change no sample.
+
 	// Threads is the number of workers; 0 takes one for each physical core that
 	// this process may use in full.
 	Threads int
@@ -67,8 +72,9 @@ type Info struct {
 	Languages  []string // names that a request may use besides "auto", sorted
 	Instruct   bool     // whether the checkpoint takes instructions
 	Bytes      int64    // of its weights
-	Threads    int      // workers
-	MaxFrames  int      // the checkpoint's bound of an utterance
+	Precision  Precision
+	Threads    int // workers
+	MaxFrames  int // the checkpoint's bound of an utterance
 }
 
 // ErrClosed is returned by streams of a closed model.
@@ -127,11 +133,20 @@ func OpenFS(fsys fs.FS, name string, opts Options) (*Model, error) {
 		m.closeWeights()
 		return nil, err
 	}
+	precision, err := opts.Precision.fill(m.weightBytes())
+	if err == nil {
+		err = m.quantize(precision)
+	}
+	if err != nil {
+		m.closeWeights()
+		return nil, err
+	}
 	if err := m.prepare(opts.Threads); err != nil {
 		m.Close()
 		return nil, err
 	}
 	m.info = m.describe(name, opts.Threads)
+	m.info.Precision = precision
 	return m, nil
 }
 
@@ -206,10 +221,15 @@ func (m *Model) describe(name string, threads int) Info {
 		Speakers: prompt.Speakers(&m.cfg.Talker.Config), Languages: prompt.Languages(&m.cfg.Talker.Config),
 		Instruct: m.cfg.Kind != Base && !m.cfg.dropsInstruct(), Threads: threads, MaxFrames: m.defaults.maxFrames,
 	}
-	for _, w := range m.weights {
-		info.Bytes += w.Bytes()
-	}
+	info.Bytes = m.weightBytes()
 	return info
+}
+
+func (m *Model) weightBytes() (n int64) {
+	for _, w := range m.weights {
+		n += w.Bytes()
+	}
+	return n
 }
 
 // Info describes the model.

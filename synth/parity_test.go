@@ -15,7 +15,7 @@ import (
 // openModel opens a checkpoint for a test.
 func openModel(t testing.TB, dir string, threads int) *Model {
 	t.Helper()
-	m, err := Open(dir, Options{Threads: threads})
+	m, err := Open(dir, Options{Threads: threads, Precision: Float32Precision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestParityBuiltinVoice(t *testing.T) {
 	}
 	paritytest.ReadJSON(t, paritytest.Voice(t, "eva.json"), &spec)
 	golden := paritytest.Open(t, filepath.Dir(paritytest.Voice(t, "eva.json")), "eva.safetensors")
-	m, err := OpenBuiltin(Options{Threads: 2})
+	m, err := OpenBuiltin(Options{Threads: 2, Precision: Float32Precision})
 	if err != nil {
 		t.Fatal(err)
 	}

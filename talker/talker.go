@@ -50,6 +50,10 @@ func Load(w *safetensors.Set, cfg Config) (*Model, error) {
 	return m, err
 }
 
+// Quantize packs the matrices of the layers. Embeddings, norms, text projection and
+// head stay as the checkpoint has them.
+func (m *Model) Quantize(p nn.Precision) error { return m.stack.Quantize(p) }
+
 // Text computes dst [len(ids), hidden], the projected embeddings of text tokens:
 // fc2(silu(fc1(embedding))).
 func (m *Model) Text(wk *nn.Work, sc *Scratch, dst []float32, ids []int) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mynah-tts/mynah/internal/kernel"
+	"github.com/mynah-tts/mynah/internal/quant"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 	"github.com/mynah-tts/mynah/internal/team"
 )
@@ -12,13 +13,18 @@ import (
 // covers; workers split a matrix at its multiples.
 const outGrain = 16
 
-// Linear is y = x W^T + b. The weights are views of the checkpoint in the type
-// that it stores: exactly one of f32 and bf16 is set.
+// Linear is y = x W^T + b. The weights are in exactly one form: a view of the
+// checkpoint in the type that it stores, or packed by Quantize.
 type Linear struct {
 	In, Out int
-	f32     []float32 // [out, in]
-	bf16    []uint16  // [out, in], bfloat16 bits
-	bias    []float32 // [out], or nil
+	f32     []float32    // [out, in]
+	bf16    []uint16     // [out, in], bfloat16 bits
+	int8    *quant.Int8  // [out, in]
+	int4    *kernel.Int4 // [out, in]
+	bias    []float32    // [out], or nil
+
+	narrow     bool // int4 over 8-bit activations, not 16-bit ones
+	roundInput bool // activations are rounded to bfloat16
 }
 
 // LoadLinear takes name.weight [out, in], and name.bias [out] if there is a bias,
@@ -55,7 +61,7 @@ func NewLinear(weight, bias []float32, in, out int) Linear {
 
 // Forward computes dst [rows, out] from x [rows, in].
 func (l *Linear) Forward(wk *Work, dst, x []float32, rows int) {
-	wk.lin = linearJob{x: x, rows: rows, n: 1}
+	wk.lin = linearJob{in: wk.in.set(x, rows, l.In).prepare(l), n: 1}
 	wk.lin.to[0] = linearOut{l: l, dst: dst}
 	wk.Run(&wk.lin, rows*l.In*l.Out)
 }
@@ -63,26 +69,47 @@ func (l *Linear) Forward(wk *Work, dst, x []float32, rows int) {
 // ForwardAdd computes y = x W^T + b into dst [rows, out] and adds it to residual
 // [rows, out], times scale [out] if that is not nil.
 func (l *Linear) ForwardAdd(wk *Work, residual, dst, x []float32, rows int, scale []float32) {
-	wk.lin = linearJob{x: x, rows: rows, n: 1, residual: residual, scale: scale}
+	wk.lin = linearJob{in: wk.in.set(x, rows, l.In).prepare(l), n: 1, residual: residual, scale: scale}
 	wk.lin.to[0] = linearOut{l: l, dst: dst}
 	wk.Run(&wk.lin, rows*l.In*l.Out)
 }
 
-// rowsInto computes outputs lo..hi-1 of every row.
-func (l *Linear) rowsInto(dst, x []float32, rows, lo, hi int) {
+// rowsInto computes outputs lo..hi-1 of every row; lo is a multiple of outGrain.
+func (l *Linear) rowsInto(dst []float32, in *input, lo, hi int) {
 	if lo >= hi {
 		return
 	}
-	if l.bf16 != nil {
-		kernel.MatMulBF16(dst[lo:], l.Out, x, l.In, l.bf16[lo*l.In:hi*l.In], rows, l.In, hi-lo)
-	} else {
-		kernel.MatMulF32(dst[lo:], l.Out, x, l.In, l.f32[lo*l.In:hi*l.In], rows, l.In, hi-lo)
+	switch rows := in.rows; {
+	case l.int8 != nil:
+		m, kp := l.int8, kernel.Int8K(l.In)
+		kernel.MatMulInt8(dst[lo:], l.Out, in.u8, in.u8Scale, in.u8Zero, m.Codes[lo*kp:], m.Scale[lo:], m.Sum[lo:], rows, l.In, hi-lo)
+	case l.int4 != nil && l.narrow:
+		w := l.int4.Panel(lo)
+		kernel.MatMulInt4A8(dst[lo:], l.Out, in.i8, in.scale, in.sum, &w, rows, hi-lo)
+	case l.int4 != nil:
+		w := l.int4.Panel(lo)
+		kernel.MatMulInt4A16(dst[lo:], l.Out, in.i16, in.scale, in.sum, &w, rows, hi-lo)
+	default:
+		l.floatRows(dst, in, lo, hi)
 	}
 	if l.bias != nil {
-		for r := range rows {
+		for r := range in.rows {
 			kernel.AddF32(dst[r*l.Out+lo:r*l.Out+hi], l.bias[lo:hi])
 		}
 	}
+}
+
+// floatRows is rowsInto over the checkpoint's own weights.
+func (l *Linear) floatRows(dst []float32, in *input, lo, hi int) {
+	x := in.x
+	if l.roundInput {
+		x = in.bf16
+	}
+	if l.bf16 != nil {
+		kernel.MatMulBF16(dst[lo:], l.Out, x, l.In, l.bf16[lo*l.In:hi*l.In], in.rows, l.In, hi-lo)
+		return
+	}
+	kernel.MatMulF32(dst[lo:], l.Out, x, l.In, l.f32[lo*l.In:hi*l.In], in.rows, l.In, hi-lo)
 }
 
 // linearOut is one of the maps that a linearJob applies to the same input.
@@ -94,8 +121,8 @@ type linearOut struct {
 // linearJob applies up to three maps to one input in a single round of the team,
 // or one map with a residual sum behind it.
 type linearJob struct {
-	x               []float32 // [rows, in]
-	rows, n         int
+	in              *input
+	n               int
 	to              [3]linearOut
 	residual, scale []float32 // [rows, out] and [out], or nil
 }
@@ -104,11 +131,11 @@ func (j *linearJob) Part(worker, workers int) {
 	for i := range j.n {
 		l, dst := j.to[i].l, j.to[i].dst
 		lo, hi := team.Split(l.Out, outGrain, worker, workers)
-		l.rowsInto(dst, j.x, j.rows, lo, hi)
+		l.rowsInto(dst, j.in, lo, hi)
 		if j.residual == nil {
 			continue
 		}
-		for r := range j.rows {
+		for r := range j.in.rows {
 			from, to := r*l.Out+lo, r*l.Out+hi
 			if j.scale != nil {
 				kernel.MulAddF32(j.residual[from:to], dst[from:to], j.scale[lo:hi])
@@ -121,17 +148,17 @@ func (j *linearJob) Part(worker, workers int) {
 
 // mlpJob computes silu(gate(x)) * up(x): each worker finishes its own columns.
 type mlpJob struct {
-	x, gate, up []float32 // [rows, in], [rows, out], [rows, out]; the result goes into gate
-	lg, lu      *Linear
-	rows        int
+	in       *input
+	gate, up []float32 // [rows, out]; the result goes into gate
+	lg, lu   *Linear
 }
 
 func (j *mlpJob) Part(worker, workers int) {
 	width := j.lg.Out
 	lo, hi := team.Split(width, outGrain, worker, workers)
-	j.lg.rowsInto(j.gate, j.x, j.rows, lo, hi)
-	j.lu.rowsInto(j.up, j.x, j.rows, lo, hi)
-	for r := range j.rows {
+	j.lg.rowsInto(j.gate, j.in, lo, hi)
+	j.lu.rowsInto(j.up, j.in, lo, hi)
+	for r := range j.in.rows {
 		gate := j.gate[r*width+lo : r*width+hi]
 		kernel.SiLUMulF32(gate, gate, j.up[r*width+lo:r*width+hi])
 	}

@@ -211,7 +211,7 @@ func (l *Layer) forward(wk *Work, sc *Scratch, s *Stack, layer int, x []float32,
 	n := len(rows)
 	h := s.Hidden
 	normRows(sc.norm, x, l.InputNorm, s.Eps, n)
-	wk.lin = linearJob{x: sc.norm, rows: n, n: 3}
+	wk.lin = linearJob{in: wk.in.set(sc.norm, n, h).prepare(&l.Q).prepare(&l.K).prepare(&l.V), n: 3}
 	wk.lin.to = [3]linearOut{{&l.Q, sc.q}, {&l.K, sc.k}, {&l.V, sc.v}}
 	wk.Run(&wk.lin, n*h*(l.Q.Out+l.K.Out+l.V.Out))
 
@@ -220,7 +220,7 @@ func (l *Layer) forward(wk *Work, sc *Scratch, s *Stack, layer int, x []float32,
 	l.O.ForwardAdd(wk, x, sc.out, sc.attn, n, l.AttnScale)
 
 	normRows(sc.norm, x, l.PostNorm, s.Eps, n)
-	wk.mlp = mlpJob{x: sc.norm, gate: sc.gate, up: sc.up, lg: &l.Gate, lu: &l.Up, rows: n}
+	wk.mlp = mlpJob{in: wk.in.set(sc.norm, n, h).prepare(&l.Gate).prepare(&l.Up), gate: sc.gate, up: sc.up, lg: &l.Gate, lu: &l.Up}
 	wk.Run(&wk.mlp, 2*n*h*s.FFN)
 	l.Down.ForwardAdd(wk, x, sc.out, sc.gate, n, l.MLPScale)
 }

@@ -8,6 +8,7 @@ import "github.com/mynah-tts/mynah/internal/team"
 // goroutines at once.
 type Work struct {
 	team *team.Team
+	in   input
 	lin  linearJob
 	mlp  mlpJob
 	attn attentionJob

@@ -1,0 +1,93 @@
+package synth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mynah-tts/mynah/internal/nn"
+)
+
+// Precision says how the models hold and multiply their matrices. The zero value is
+// the default for the checkpoint's size.
+type Precision struct {
+	Talker    string // f32, bf16, int4-a16 or int4-a8
+	Predictor string // f32, int8 or int4
+	Codec     string // f32
+}
+
+// Precisions that go by one name. The default is Float32Precision for checkpoints
+// that are small enough to be quick as they are.
+var (
+	Float32Precision = Precision{Talker: "f32", Predictor: "f32", Codec: "f32"}
+	DefaultPrecision = Precision{Talker: "int4-a8", Predictor: "int8", Codec: "f32"}
+	FastPrecision    = Precision{Talker: "int4-a8", Predictor: "int4", Codec: "f32"}
+)
+
+// smallWeights is the size up to which a checkpoint's own precision is the default:
+// it fits the caches of a processor and would gain nothing.
+const smallWeights = 128 << 20 // bytes
+
+// Names of precisions for each model, as flags and files have them.
+var (
+	TalkerPrecisions    = []string{"f32", "bf16", "int4-a16", "int4-a8"}
+	PredictorPrecisions = []string{"f32", "int8", "int4"}
+	CodecPrecisions     = []string{"f32"}
+)
+
+// NamedPrecision returns the precision that f32, default or fast stands for; the
+// default for the empty name is left to the checkpoint.
+func NamedPrecision(name string) (Precision, error) {
+	switch name {
+	case "":
+		return Precision{}, nil
+	case "f32":
+		return Float32Precision, nil
+	case "default":
+		return DefaultPrecision, nil
+	case "fast":
+		return FastPrecision, nil
+	}
+	return Precision{}, fmt.Errorf("precision is %q, allowed are f32, default and fast", name)
+}
+
+// fill completes a precision for weights of a size and checks its names.
+func (p Precision) fill(weights int64) (Precision, error) {
+	otherwise := DefaultPrecision
+	if weights <= smallWeights {
+		otherwise = Float32Precision
+	}
+	for _, f := range []struct {
+		model   string
+		to      *string
+		value   string
+		allowed []string
+	}{
+		{"talker", &p.Talker, otherwise.Talker, TalkerPrecisions},
+		{"predictor", &p.Predictor, otherwise.Predictor, PredictorPrecisions},
+		{"codec", &p.Codec, otherwise.Codec, CodecPrecisions},
+	} {
+		if *f.to == "" {
+			*f.to = f.value
+		}
+		if !slices.Contains(f.allowed, *f.to) {
+			return p, fmt.Errorf("%s precision is %q, allowed are %s", f.model, *f.to, strings.Join(f.allowed, ", "))
+		}
+	}
+	return p, nil
+}
+
+// quantize packs the models' matrices as a precision says.
+func (m *Model) quantize(p Precision) error {
+	if err := m.talker.Quantize(nn.Precision(p.Talker)); err != nil {
+		return fmt.Errorf("talker: %w", err)
+	}
+	predictor := nn.Precision(p.Predictor)
+	if p.Predictor == "int4" {
+		predictor = nn.Int4A8
+	}
+	if err := m.pred.Quantize(predictor); err != nil {
+		return fmt.Errorf("predictor: %w", err)
+	}
+	return nil
+}

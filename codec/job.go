@@ -22,10 +22,10 @@ type convJob struct {
 	rows int
 }
 
-// Shapes of the tiles, measured with BenchmarkDecode: a tile of rows with its inputs, or the weights of a tile of outputs, stay in
-// a core's second-level cache.
+// Shapes of the tiles. A tile of rows with its inputs and results stays in a core's second-level cache while panel after panel
+// of weights passes by. Other shapes (48 to 192 rows, 16 to 384 outputs) changed the time of a frame by less than could be measured.
 const (
-	rowGrain = 8  // rows; workers share rows out in these
+	rowGrain = 12 // rows; workers share rows out in these, which the register tiles of the kernels divide evenly
 	rowTile  = 96 // rows
 	outTile  = 64 // output channels
 	manyRows = 64 // rows per worker from which on rows are cut

@@ -10,19 +10,25 @@ import (
 )
 
 // Tables of the assembly, in the order in which it reads them.
-var (
-	expTable   = [...]float32{math.Log2E, roundMagic + 127, ln2Hi, ln2Lo, exp6, exp5, exp4, exp3, exp2, 1, expMin, expMax}
-	geluTable  = [...]float32{-0.5, geluP, gelu6, gelu5, gelu4, gelu3, gelu2, gelu1}
-	snakeTable = [...]float32{1 / math.Pi, float32(math.Pi), math.Pi - piRounded, sin12, sin10, sin8, sin6, sin4, 1, sinMax, -sinMax}
 
-	signBits = [...]uint32{signBit, signBit, signBit, signBit, signBit, signBit, signBit, signBit}
-	absBits  = [...]uint32{signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1}
-)
+//lint:ignore U1000 read by the assembly
+var expTable = [...]float32{math.Log2E, roundMagic + 127, ln2Hi, ln2Lo, exp6, exp5, exp4, exp3, exp2, 1, expMin, expMax}
 
-const (
-	signBit   = 1 << 31
-	piRounded = 3.14159274101257324 // π as a float32
-)
+//lint:ignore U1000 read by the assembly
+var geluTable = [...]float32{-0.5, geluP, gelu6, gelu5, gelu4, gelu3, gelu2, gelu1}
+
+//lint:ignore U1000 read by the assembly
+var snakeTable = [...]float32{1 / math.Pi, float32(math.Pi), math.Pi - piRounded, sin12, sin10, sin8, sin6, sin4, 1, sinMax, -sinMax}
+
+const piRounded = 3.14159274101257324 // π as a float32
+
+const signBit = 1 << 31
+
+//lint:ignore U1000 read by the assembly
+var signBits = [...]uint32{signBit, signBit, signBit, signBit, signBit, signBit, signBit, signBit}
+
+//lint:ignore U1000 read by the assembly
+var absBits = [...]uint32{signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1, signBit - 1}
 
 //go:noescape
 func maxF32AVX2(x *float32, n int) float32

@@ -5,11 +5,22 @@ import (
 	"testing"
 
 	"github.com/mynah-tts/mynah/internal/cpu"
+	"github.com/mynah-tts/mynah/internal/team"
 )
 
 // gmac reports multiply-adds per second.
 func gmac(b *testing.B, perOp int) {
 	b.ReportMetric(float64(perOp)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+}
+
+// halfOnes returns n ones as bfloat16. Weights are written before they are timed: memory that was only allocated is one page of
+// zeros to the system, and lies in the cache.
+func halfOnes(n int) []uint16 {
+	x := make([]uint16, n)
+	for i := range x {
+		x[i] = narrow(1)
+	}
+	return x
 }
 
 // BenchmarkGEMV streams the weights of 50 layers of 1024 by 3072, more than any cache holds, through one row: MB/s is the read
@@ -18,10 +29,7 @@ func BenchmarkGEMV(b *testing.B) {
 	const k, outs, layers = 1024, 3072, 50
 	x, dst := ones(k), make([]float32, outs)
 	b.Run("BF16", func(b *testing.B) {
-		w := make([]uint16, layers*k*outs)
-		for i := range w {
-			w[i] = narrow(1)
-		}
+		w := halfOnes(layers * k * outs)
 		b.SetBytes(2 * k * outs * layers)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -31,10 +39,7 @@ func BenchmarkGEMV(b *testing.B) {
 		}
 	})
 	b.Run("F32", func(b *testing.B) {
-		w := make([]float32, layers/2*k*outs)
-		for i := range w {
-			w[i] = 1
-		}
+		w := ones(layers / 2 * k * outs)
 		b.SetBytes(2 * k * outs * layers)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -45,12 +50,43 @@ func BenchmarkGEMV(b *testing.B) {
 	})
 	// What the loop does if memory is no limit: 512 KB of weights.
 	b.Run("BF16Cached", func(b *testing.B) {
-		w := make([]uint16, 256*k)
+		w := halfOnes(256 * k)
 		b.SetBytes(2 * 256 * k)
 		for b.Loop() {
 			MatMulBF16(dst, 256, x, k, w, 1, k, 256)
 		}
 	})
+}
+
+// gemvJob is one layer of BenchmarkGEMVTeam.
+type gemvJob struct {
+	dst, x  []float32
+	w       []uint16
+	k, outs int
+}
+
+func (j *gemvJob) Part(worker, workers int) {
+	lo, hi := team.Split(j.outs, 8, worker, workers)
+	MatMulBF16(j.dst[lo:], j.outs, j.x, j.k, j.w[lo*j.k:], 1, j.k, hi-lo)
+}
+
+// BenchmarkGEMVTeam is BenchmarkGEMV by a team of the default size, as a decode step does it.
+func BenchmarkGEMVTeam(b *testing.B) {
+	const layers = 50
+	n, _ := cpu.Threads()
+	tm := team.New(n)
+	defer tm.Close()
+	j := &gemvJob{k: 1024, outs: 3072}
+	j.x, j.dst = ones(j.k), make([]float32, j.outs)
+	w := halfOnes(layers * j.k * j.outs)
+	b.SetBytes(int64(2 * len(w)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for l := range layers {
+			j.w = w[l*j.k*j.outs:][:j.k*j.outs]
+			tm.Run(j)
+		}
+	}
 }
 
 func BenchmarkGEMM(b *testing.B) {
@@ -59,14 +95,14 @@ func BenchmarkGEMM(b *testing.B) {
 			k, outs := shape[0], shape[1]
 			x, dst := ones(rows*k), make([]float32, rows*outs)
 			b.Run(fmt.Sprintf("BF16/%dx%dx%d", rows, k, outs), func(b *testing.B) {
-				w := make([]uint16, k*outs)
+				w := halfOnes(k * outs)
 				for b.Loop() {
 					MatMulBF16(dst, outs, x, k, w, rows, k, outs)
 				}
 				gmac(b, rows*k*outs)
 			})
 			b.Run(fmt.Sprintf("F32/%dx%dx%d", rows, k, outs), func(b *testing.B) {
-				w := make([]float32, k*outs)
+				w := ones(k * outs)
 				for b.Loop() {
 					MatMulF32(dst, outs, x, k, w, rows, k, outs)
 				}
@@ -91,7 +127,7 @@ func BenchmarkConv(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%dx%dx%dx%d", c.rows, c.taps, c.in, c.outs), func(b *testing.B) {
 			x := ones((c.rows + (c.taps-1)*c.dilation) * c.in)
-			panels := make([]float32, (c.outs+PanelWidth-1)/PanelWidth*PanelWidth*c.taps*c.in)
+			panels := ones((c.outs + PanelWidth - 1) / PanelWidth * PanelWidth * c.taps * c.in)
 			dst, bias := make([]float32, c.rows*c.outs), ones(c.outs)
 			b.ReportAllocs()
 			for b.Loop() {

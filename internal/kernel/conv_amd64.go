@@ -11,7 +11,7 @@ type convArgs struct {
 	dst       *float32
 	x         *float32
 	panels    *float32
-	bias      *float32 // of all outputs of the tile, filled up to whole panels
+	bias      *float32 // of all outputs of the tile, filled up to whole panels; nil continues the sums in dst
 	ldd       int      // between rows of dst
 	ldx       int      // between rows of x
 	tapStep   int      // between taps of x
@@ -64,12 +64,8 @@ func convF32(dst []float32, ldd int, x []float32, ldx int, taps, tapStride, in i
 		taps, in = 1, taps*in // neighbouring taps are one longer row
 	}
 	width := PanelWidth * taps * in
-	a := convArgs{
-		ldd: 4 * ldd, ldx: 4 * ldx, tapStep: 4 * tapStride, panelStep: 4 * width,
-		taps: taps, in: in,
-	}
+	a := convArgs{ldd: 4 * ldd, ldx: 4 * ldx, tapStep: 4 * tapStride, panelStep: 4 * width}
 	var biases [convPanelsMax * PanelWidth]float32
-	a.bias = &biases[0]
 	for o := 0; o < outs; {
 		n := convPanels(rows, outs-o)
 		a.outs = min(n*PanelWidth, outs-o)
@@ -78,10 +74,45 @@ func convF32(dst []float32, ldd int, x []float32, ldx int, taps, tapStride, in i
 		if bias != nil {
 			clear(biases[copy(biases[:a.outs], bias[o:]):])
 		}
-		a.panels = &panels[o/PanelWidth*width]
-		convRows(&a, dst[o:], ldd, x, ldx, rows, n)
+		panel := panels[o/PanelWidth*width:]
+		block := convBlock(rows, taps*in, n, a.outs)
+		for t := 0; t < taps; {
+			// As many whole taps as fit the block, or one tap in pieces.
+			a.taps = min(max(1, block/in), taps-t)
+			for c := 0; c < in; c += a.in {
+				a.in = min(in, max(1, block), in-c)
+				i := t*in + c
+				a.panels = &panel[i*PanelWidth]
+				a.bias = &biases[0]
+				if i > 0 {
+					a.bias = nil
+				}
+				convRows(&a, dst[o:], ldd, x[t*tapStride+c:], ldx, rows, n)
+			}
+			t += a.taps
+		}
 		o += a.outs
 	}
+}
+
+// Limits of the weights that all rows are multiplied by before the next ones, in inputs of a panel: with a group of rows they
+// stay in the level 1 cache. Between blocks the sums wait in dst, as the float32 numbers that they are anyway.
+const (
+	convBlockAVX2   = 256
+	convBlockAVX512 = 192
+)
+
+// convBlock returns how many of k inputs to take at once.
+func convBlock(rows, k, panels, outs int) int {
+	switch {
+	case rows <= convRowsAVX2:
+		return k // one group of rows meets each weight once
+	case level == cpu.AVX512:
+		return convBlockAVX512
+	case outs < panels*PanelWidth:
+		return k // on AVX2 sums start from whole panels only
+	}
+	return convBlockAVX2
 }
 
 func convPanels(rows, outs int) int {
@@ -105,7 +136,10 @@ func convPanelsAVX2(rows, outs int) int {
 // convRows does all rows of n panels, in tiles of nearly equal height.
 func convRows(a *convArgs, dst []float32, ldd int, x []float32, ldx, rows, n int) {
 	most := convRowsAVX2
-	if level == cpu.AVX512 {
+	switch {
+	case level == cpu.AVX512 && n == 1:
+		most = convRowsAVX512Panel
+	case level == cpu.AVX512:
 		most = convRowsAVX512
 	}
 	groups := (rows + most - 1) / most

@@ -2,8 +2,9 @@
 
 // Convolution on AVX2 with FMA, over panels of 16 outputs.
 //
-// A tile is R rows by P panels of 16 outputs: each element has a lane of an accumulator that starts as its bias and takes one
-// product after the other, tap by tap and channel by channel, so the order does not depend on the tile. Six rows by one panel
+// A tile is R rows by P panels of 16 outputs: each element has a lane of an accumulator that starts as its bias, or as what an
+// earlier call left in dst, and takes one product after the other, tap by tap and channel by channel, so the order does not
+// depend on the tile. Six rows by one panel
 // keep 12 chains of multiply-adds going; with fewer rows, more panels are taken at once to have at least 8. Each function does args.tiles
 // tiles down the rows.
 //
@@ -24,11 +25,15 @@
 	MOVQ convArgs_panelStep(AX), R14 \
 	LEAQ (R14)(R14*2), R15
 
-// BEGIN starts a tile: the accumulators of row 0 are the biases at R10, those of the other rows their copies.
+// BEGIN starts a tile, whose sums start from what is at R10, R8 between rows: the biases, or dst.
 #define BEGIN \
-	MOVQ convArgs_bias(AX), R10 \
-	MOVQ R13, R11               \
-	MOVQ convArgs_taps(AX), BX
+	MOVQ    convArgs_bias(AX), R10 \
+	XORL    R8, R8                 \
+	TESTQ   R10, R10               \
+	CMOVQEQ DI, R10                \
+	CMOVQEQ R12, R8              \
+	MOVQ    R13, R11               \
+	MOVQ    convArgs_taps(AX), BX
 
 // TAPS runs STEP for each tap and channel, two channels at a time.
 #define TAPS(STEP) \
@@ -106,34 +111,18 @@ next:                             \
 	STEP2(xo, wo)                     \
 	ROW(xo(SI)(R9*2), Y14, Y4, Y5)
 
-#define BIAS1 \
-	VMOVUPS (R10), Y0    \
-	VMOVUPS 32(R10), Y1
+// GET loads the accumulators of a row, and goes to the next one.
+#define GET(a, b) \
+	VMOVUPS (R10), a   \
+	VMOVUPS 32(R10), b \
+	ADDQ    R8, R10
 
-#define BIAS2 \
-	BIAS1             \
-	VMOVAPS Y0, Y2    \
-	VMOVAPS Y1, Y3
-
-#define BIAS3 \
-	BIAS2             \
-	VMOVAPS Y0, Y4    \
-	VMOVAPS Y1, Y5
-
-#define BIAS4 \
-	BIAS3             \
-	VMOVAPS Y0, Y6    \
-	VMOVAPS Y1, Y7
-
-#define BIAS5 \
-	BIAS4             \
-	VMOVAPS Y0, Y8    \
-	VMOVAPS Y1, Y9
-
-#define BIAS6 \
-	BIAS5             \
-	VMOVAPS Y0, Y10   \
-	VMOVAPS Y1, Y11
+#define INIT1 GET(Y0, Y1)
+#define INIT2 INIT1; GET(Y2, Y3)
+#define INIT3 INIT2; GET(Y4, Y5)
+#define INIT4 INIT3; GET(Y6, Y7)
+#define INIT5 INIT4; GET(Y8, Y9)
+#define INIT6 INIT5; GET(Y10, Y11)
 
 // Stores of a row at SI, going to the next one: whole, or of the outputs under the masks Y14 and Y15.
 #define WHOLE(a, b) \
@@ -154,11 +143,11 @@ next:                             \
 #define STORE6(ST) STORE5(ST); ST(Y10, Y11)
 
 // TILES is a whole function: rows rows by one panel.
-#define TILES(BIAS, STEP, STORE, rows) \
+#define TILES(INIT, STEP, STORE, rows) \
 	ARGS                              \
 tile:                                 \
 	BEGIN                             \
-	BIAS                              \
+	INIT                              \
 	TAPS(STEP)                        \
 	MOVQ DI, SI                       \
 	MOVQ convArgs_outs(AX), CX        \
@@ -177,27 +166,27 @@ end:                                  \
 
 // func conv1x1AVX2(a *convArgs)
 TEXT ·conv1x1AVX2(SB), NOSPLIT, $0-8
-	TILES(BIAS1, STEP1, STORE1, 1)
+	TILES(INIT1, STEP1, STORE1, 1)
 
 // func conv2x1AVX2(a *convArgs)
 TEXT ·conv2x1AVX2(SB), NOSPLIT, $0-8
-	TILES(BIAS2, STEP2, STORE2, 2)
+	TILES(INIT2, STEP2, STORE2, 2)
 
 // func conv3x1AVX2(a *convArgs)
 TEXT ·conv3x1AVX2(SB), NOSPLIT, $0-8
-	TILES(BIAS3, STEP3, STORE3, 3)
+	TILES(INIT3, STEP3, STORE3, 3)
 
 // func conv4x1AVX2(a *convArgs)
 TEXT ·conv4x1AVX2(SB), NOSPLIT, $0-8
-	TILES(BIAS4, STEP4, STORE4, 4)
+	TILES(INIT4, STEP4, STORE4, 4)
 
 // func conv5x1AVX2(a *convArgs)
 TEXT ·conv5x1AVX2(SB), NOSPLIT, $0-8
-	TILES(BIAS5, STEP5, STORE5, 5)
+	TILES(INIT5, STEP5, STORE5, 5)
 
 // func conv6x1AVX2(a *convArgs)
 TEXT ·conv6x1AVX2(SB), NOSPLIT, $0-8
-	TILES(BIAS6, STEP6, STORE6, 6)
+	TILES(INIT6, STEP6, STORE6, 6)
 
 // One row by 4 whole panels.
 #define STEP1X4(xo, wo) \
@@ -274,15 +263,12 @@ tile:
 	VFMADD231PS  Y12, Y14, Y7                 \
 	VFMADD231PS  Y12, Y15, Y11
 
-#define BIASX2 \
-	VMOVUPS (R10), Y0    \
-	VMOVUPS 32(R10), Y1  \
-	VMOVUPS 64(R10), Y2  \
-	VMOVUPS 96(R10), Y3  \
-	VMOVAPS Y0, Y4       \
-	VMOVAPS Y1, Y5       \
-	VMOVAPS Y2, Y6       \
-	VMOVAPS Y3, Y7
+#define GETX2(a, b, c, d) \
+	VMOVUPS (R10), a     \
+	VMOVUPS 32(R10), b   \
+	VMOVUPS 64(R10), c   \
+	VMOVUPS 96(R10), d   \
+	ADDQ    R8, R10
 
 #define STOREX2(a, b, c, d) \
 	VMOVUPS a, (SI)      \
@@ -297,7 +283,8 @@ TEXT ·conv2x2AVX2(SB), NOSPLIT, $0-8
 
 tile:
 	BEGIN
-	BIASX2
+	GETX2(Y0, Y1, Y2, Y3)
+	GETX2(Y4, Y5, Y6, Y7)
 	TAPS(STEP2X2)
 	MOVQ DI, SI
 	STOREX2(Y0, Y1, Y2, Y3)
@@ -310,11 +297,9 @@ TEXT ·conv3x2AVX2(SB), NOSPLIT, $0-8
 
 tile:
 	BEGIN
-	BIASX2
-	VMOVAPS Y0, Y8
-	VMOVAPS Y1, Y9
-	VMOVAPS Y2, Y10
-	VMOVAPS Y3, Y11
+	GETX2(Y0, Y1, Y2, Y3)
+	GETX2(Y4, Y5, Y6, Y7)
+	GETX2(Y8, Y9, Y10, Y11)
 	TAPS(STEP3X2)
 	MOVQ DI, SI
 	STOREX2(Y0, Y1, Y2, Y3)

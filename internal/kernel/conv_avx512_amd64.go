@@ -29,24 +29,6 @@ func conv7x1AVX512(a *convArgs)
 func conv8x1AVX512(a *convArgs)
 
 //go:noescape
-func conv9x1AVX512(a *convArgs)
-
-//go:noescape
-func conv10x1AVX512(a *convArgs)
-
-//go:noescape
-func conv11x1AVX512(a *convArgs)
-
-//go:noescape
-func conv12x1AVX512(a *convArgs)
-
-//go:noescape
-func conv13x1AVX512(a *convArgs)
-
-//go:noescape
-func conv14x1AVX512(a *convArgs)
-
-//go:noescape
 func conv1x2AVX512(a *convArgs)
 
 //go:noescape
@@ -97,7 +79,11 @@ func conv2x4AVX512(a *convArgs)
 //go:noescape
 func conv3x4AVX512(a *convArgs)
 
-const convRowsAVX512 = 14 // most rows of a tile
+// The most rows of a tile of several panels, and of one panel.
+const (
+	convRowsAVX512      = 14
+	convRowsAVX512Panel = 8
+)
 
 // convPanelsAVX512 returns how many panels to take at once.
 func convPanelsAVX512(rows, outs int) int {
@@ -137,20 +123,8 @@ func conv1PanelAVX512(a *convArgs, rows int) {
 		conv6x1AVX512(a)
 	case 7:
 		conv7x1AVX512(a)
-	case 8:
-		conv8x1AVX512(a)
-	case 9:
-		conv9x1AVX512(a)
-	case 10:
-		conv10x1AVX512(a)
-	case 11:
-		conv11x1AVX512(a)
-	case 12:
-		conv12x1AVX512(a)
-	case 13:
-		conv13x1AVX512(a)
 	default:
-		conv14x1AVX512(a)
+		conv8x1AVX512(a)
 	}
 }
 

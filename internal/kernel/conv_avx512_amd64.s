@@ -2,9 +2,9 @@
 
 // Convolution on AVX-512, over panels of 16 outputs.
 //
-// As on AVX2 (conv_avx2_amd64.s): a tile is up to 14 rows by 2 panels (28 accumulators), up to 14 rows by one panel, or up to 3 rows
-// by 4 panels. Each element has a lane of an accumulator that starts as its bias and takes one product after the other, tap
-// by tap and channel by channel. Each function does args.tiles tiles down the rows.
+// As on AVX2 (conv_avx2_amd64.s): a tile is up to 14 rows by 2 panels (28 accumulators), up to 8 rows by one panel, or up to 3 rows
+// by 4 panels. Each element has a lane of an accumulator that starts as its bias, or as what an earlier call left in dst,
+// and takes one product after the other, tap by tap and channel by channel. Each function does args.tiles tiles down the rows.
 //
 // Registers: R13 = x of the tile, R11 = the same at the current tap; SI, R8 and R15 = rows 0, 5 and 10 of it at the current
 // channel, R9 = distance of rows, R14 = thrice that; R10 = weights, R12 = distance of panels (with 4 panels R15 = thrice
@@ -25,11 +25,16 @@
 	KMOVW convArgs_mask1(AX), K1      \
 	KMOVW convArgs_mask2(AX), K2
 
-// BEGIN starts a tile: the accumulators of row 0 are the biases at R10, those of the other rows their copies.
+// BEGIN starts a tile, whose sums start from what is at R10, R8 between rows: the biases, or dst.
 #define BEGIN \
-	MOVQ convArgs_bias(AX), R10 \
-	MOVQ R13, R11               \
-	MOVQ convArgs_taps(AX), BX
+	MOVQ    convArgs_bias(AX), R10 \
+	MOVQ    convArgs_ldd(AX), CX   \
+	XORL    R8, R8                 \
+	TESTQ   R10, R10               \
+	CMOVQEQ DI, R10                \
+	CMOVQEQ CX, R8              \
+	MOVQ    R13, R11               \
+	MOVQ    convArgs_taps(AX), BX
 
 // BASES and BASES4 set the bases for a tap at R11.
 #define BASES \
@@ -91,11 +96,11 @@ next:                             \
 	RET
 
 // TILES is a whole function: rows rows by one or two panels. Rows are stored at SI, CX apart.
-#define TILES(BIAS, STEP, STORE, rows) \
+#define TILES(INIT, STEP, STORE, rows) \
 	ARGS                        \
 tile:                           \
 	BEGIN                       \
-	BIAS                        \
+	INIT                        \
 	TAPS(BASES, STEP, NEXT)     \
 	MOVQ DI, SI                 \
 	MOVQ convArgs_ldd(AX), CX   \
@@ -107,6 +112,12 @@ tile:                           \
 	VBROADCASTSS addr, t      \
 	VFMADD231PS  Z28, t, a    \
 	VFMADD231PS  Z29, t, b
+
+// GET2 loads the accumulators of a row, PUT2 stores them; both go to the next one.
+#define GET2(a, b) \
+	VMOVUPS.Z (R10), K1, a    \
+	VMOVUPS.Z 64(R10), K2, b  \
+	ADDQ      R8, R10
 
 #define PUT2(a, b) \
 	VMOVUPS a, K1, (SI)       \
@@ -170,74 +181,20 @@ tile:                           \
 	STEP2X13(xo, wo) \
 	ROW2(xo(R15)(R14*1), Z31, Z26, Z27)
 
-#define BIAS2X1 \
-	VMOVUPS (R10), Z0 \
-	VMOVUPS 64(R10), Z1
-
-#define BIAS2X2 \
-	BIAS2X1 \
-	VMOVAPS Z0, Z2 \
-	VMOVAPS Z1, Z3
-
-#define BIAS2X3 \
-	BIAS2X2 \
-	VMOVAPS Z0, Z4 \
-	VMOVAPS Z1, Z5
-
-#define BIAS2X4 \
-	BIAS2X3 \
-	VMOVAPS Z0, Z6 \
-	VMOVAPS Z1, Z7
-
-#define BIAS2X5 \
-	BIAS2X4 \
-	VMOVAPS Z0, Z8 \
-	VMOVAPS Z1, Z9
-
-#define BIAS2X6 \
-	BIAS2X5 \
-	VMOVAPS Z0, Z10 \
-	VMOVAPS Z1, Z11
-
-#define BIAS2X7 \
-	BIAS2X6 \
-	VMOVAPS Z0, Z12 \
-	VMOVAPS Z1, Z13
-
-#define BIAS2X8 \
-	BIAS2X7 \
-	VMOVAPS Z0, Z14 \
-	VMOVAPS Z1, Z15
-
-#define BIAS2X9 \
-	BIAS2X8 \
-	VMOVAPS Z0, Z16 \
-	VMOVAPS Z1, Z17
-
-#define BIAS2X10 \
-	BIAS2X9 \
-	VMOVAPS Z0, Z18 \
-	VMOVAPS Z1, Z19
-
-#define BIAS2X11 \
-	BIAS2X10 \
-	VMOVAPS Z0, Z20 \
-	VMOVAPS Z1, Z21
-
-#define BIAS2X12 \
-	BIAS2X11 \
-	VMOVAPS Z0, Z22 \
-	VMOVAPS Z1, Z23
-
-#define BIAS2X13 \
-	BIAS2X12 \
-	VMOVAPS Z0, Z24 \
-	VMOVAPS Z1, Z25
-
-#define BIAS2X14 \
-	BIAS2X13 \
-	VMOVAPS Z0, Z26 \
-	VMOVAPS Z1, Z27
+#define INIT2X1 GET2(Z0, Z1)
+#define INIT2X2 INIT2X1; GET2(Z2, Z3)
+#define INIT2X3 INIT2X2; GET2(Z4, Z5)
+#define INIT2X4 INIT2X3; GET2(Z6, Z7)
+#define INIT2X5 INIT2X4; GET2(Z8, Z9)
+#define INIT2X6 INIT2X5; GET2(Z10, Z11)
+#define INIT2X7 INIT2X6; GET2(Z12, Z13)
+#define INIT2X8 INIT2X7; GET2(Z14, Z15)
+#define INIT2X9 INIT2X8; GET2(Z16, Z17)
+#define INIT2X10 INIT2X9; GET2(Z18, Z19)
+#define INIT2X11 INIT2X10; GET2(Z20, Z21)
+#define INIT2X12 INIT2X11; GET2(Z22, Z23)
+#define INIT2X13 INIT2X12; GET2(Z24, Z25)
+#define INIT2X14 INIT2X13; GET2(Z26, Z27)
 
 #define STORE2X1 PUT2(Z0, Z1)
 #define STORE2X2 STORE2X1; PUT2(Z2, Z3)
@@ -256,62 +213,66 @@ tile:                           \
 
 // func conv1x2AVX512(a *convArgs)
 TEXT ·conv1x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X1, STEP2X1, STORE2X1, 1)
+	TILES(INIT2X1, STEP2X1, STORE2X1, 1)
 
 // func conv2x2AVX512(a *convArgs)
 TEXT ·conv2x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X2, STEP2X2, STORE2X2, 2)
+	TILES(INIT2X2, STEP2X2, STORE2X2, 2)
 
 // func conv3x2AVX512(a *convArgs)
 TEXT ·conv3x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X3, STEP2X3, STORE2X3, 3)
+	TILES(INIT2X3, STEP2X3, STORE2X3, 3)
 
 // func conv4x2AVX512(a *convArgs)
 TEXT ·conv4x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X4, STEP2X4, STORE2X4, 4)
+	TILES(INIT2X4, STEP2X4, STORE2X4, 4)
 
 // func conv5x2AVX512(a *convArgs)
 TEXT ·conv5x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X5, STEP2X5, STORE2X5, 5)
+	TILES(INIT2X5, STEP2X5, STORE2X5, 5)
 
 // func conv6x2AVX512(a *convArgs)
 TEXT ·conv6x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X6, STEP2X6, STORE2X6, 6)
+	TILES(INIT2X6, STEP2X6, STORE2X6, 6)
 
 // func conv7x2AVX512(a *convArgs)
 TEXT ·conv7x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X7, STEP2X7, STORE2X7, 7)
+	TILES(INIT2X7, STEP2X7, STORE2X7, 7)
 
 // func conv8x2AVX512(a *convArgs)
 TEXT ·conv8x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X8, STEP2X8, STORE2X8, 8)
+	TILES(INIT2X8, STEP2X8, STORE2X8, 8)
 
 // func conv9x2AVX512(a *convArgs)
 TEXT ·conv9x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X9, STEP2X9, STORE2X9, 9)
+	TILES(INIT2X9, STEP2X9, STORE2X9, 9)
 
 // func conv10x2AVX512(a *convArgs)
 TEXT ·conv10x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X10, STEP2X10, STORE2X10, 10)
+	TILES(INIT2X10, STEP2X10, STORE2X10, 10)
 
 // func conv11x2AVX512(a *convArgs)
 TEXT ·conv11x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X11, STEP2X11, STORE2X11, 11)
+	TILES(INIT2X11, STEP2X11, STORE2X11, 11)
 
 // func conv12x2AVX512(a *convArgs)
 TEXT ·conv12x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X12, STEP2X12, STORE2X12, 12)
+	TILES(INIT2X12, STEP2X12, STORE2X12, 12)
 
 // func conv13x2AVX512(a *convArgs)
 TEXT ·conv13x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X13, STEP2X13, STORE2X13, 13)
+	TILES(INIT2X13, STEP2X13, STORE2X13, 13)
 
 // func conv14x2AVX512(a *convArgs)
 TEXT ·conv14x2AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS2X14, STEP2X14, STORE2X14, 14)
+	TILES(INIT2X14, STEP2X14, STORE2X14, 14)
 
-// One panel: the x is broadcast by the multiply-add itself.
+// One panel: x is broadcast by the multiply-add itself. More than 8 rows would gain nothing, the loads being the limit.
 #define ROW1(addr, a) VFMADD231PS.BCST addr, Z28, a
+
+#define GET1(a) \
+	VMOVUPS.Z (R10), K1, a    \
+	ADDQ      R8, R10
 
 #define PUT1(a) \
 	VMOVUPS a, K1, (SI)       \
@@ -349,44 +310,14 @@ TEXT ·conv14x2AVX512(SB), NOSPLIT, $0-8
 	STEP1X7(xo, wo) \
 	ROW1(xo(R8)(R9*2), Z7)
 
-#define STEP1X9(xo, wo) \
-	STEP1X8(xo, wo) \
-	ROW1(xo(R8)(R14*1), Z8)
-
-#define STEP1X10(xo, wo) \
-	STEP1X9(xo, wo) \
-	ROW1(xo(R8)(R9*4), Z9)
-
-#define STEP1X11(xo, wo) \
-	STEP1X10(xo, wo) \
-	ROW1(xo(R15), Z10)
-
-#define STEP1X12(xo, wo) \
-	STEP1X11(xo, wo) \
-	ROW1(xo(R15)(R9*1), Z11)
-
-#define STEP1X13(xo, wo) \
-	STEP1X12(xo, wo) \
-	ROW1(xo(R15)(R9*2), Z12)
-
-#define STEP1X14(xo, wo) \
-	STEP1X13(xo, wo) \
-	ROW1(xo(R15)(R14*1), Z13)
-
-#define BIAS1X1 VMOVUPS (R10), Z0
-#define BIAS1X2 BIAS1X1; VMOVAPS Z0, Z1
-#define BIAS1X3 BIAS1X2; VMOVAPS Z0, Z2
-#define BIAS1X4 BIAS1X3; VMOVAPS Z0, Z3
-#define BIAS1X5 BIAS1X4; VMOVAPS Z0, Z4
-#define BIAS1X6 BIAS1X5; VMOVAPS Z0, Z5
-#define BIAS1X7 BIAS1X6; VMOVAPS Z0, Z6
-#define BIAS1X8 BIAS1X7; VMOVAPS Z0, Z7
-#define BIAS1X9 BIAS1X8; VMOVAPS Z0, Z8
-#define BIAS1X10 BIAS1X9; VMOVAPS Z0, Z9
-#define BIAS1X11 BIAS1X10; VMOVAPS Z0, Z10
-#define BIAS1X12 BIAS1X11; VMOVAPS Z0, Z11
-#define BIAS1X13 BIAS1X12; VMOVAPS Z0, Z12
-#define BIAS1X14 BIAS1X13; VMOVAPS Z0, Z13
+#define INIT1X1 GET1(Z0)
+#define INIT1X2 INIT1X1; GET1(Z1)
+#define INIT1X3 INIT1X2; GET1(Z2)
+#define INIT1X4 INIT1X3; GET1(Z3)
+#define INIT1X5 INIT1X4; GET1(Z4)
+#define INIT1X6 INIT1X5; GET1(Z5)
+#define INIT1X7 INIT1X6; GET1(Z6)
+#define INIT1X8 INIT1X7; GET1(Z7)
 
 #define STORE1X1 PUT1(Z0)
 #define STORE1X2 STORE1X1; PUT1(Z1)
@@ -396,68 +327,38 @@ TEXT ·conv14x2AVX512(SB), NOSPLIT, $0-8
 #define STORE1X6 STORE1X5; PUT1(Z5)
 #define STORE1X7 STORE1X6; PUT1(Z6)
 #define STORE1X8 STORE1X7; PUT1(Z7)
-#define STORE1X9 STORE1X8; PUT1(Z8)
-#define STORE1X10 STORE1X9; PUT1(Z9)
-#define STORE1X11 STORE1X10; PUT1(Z10)
-#define STORE1X12 STORE1X11; PUT1(Z11)
-#define STORE1X13 STORE1X12; PUT1(Z12)
-#define STORE1X14 STORE1X13; PUT1(Z13)
 
 // func conv1x1AVX512(a *convArgs)
 TEXT ·conv1x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X1, STEP1X1, STORE1X1, 1)
+	TILES(INIT1X1, STEP1X1, STORE1X1, 1)
 
 // func conv2x1AVX512(a *convArgs)
 TEXT ·conv2x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X2, STEP1X2, STORE1X2, 2)
+	TILES(INIT1X2, STEP1X2, STORE1X2, 2)
 
 // func conv3x1AVX512(a *convArgs)
 TEXT ·conv3x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X3, STEP1X3, STORE1X3, 3)
+	TILES(INIT1X3, STEP1X3, STORE1X3, 3)
 
 // func conv4x1AVX512(a *convArgs)
 TEXT ·conv4x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X4, STEP1X4, STORE1X4, 4)
+	TILES(INIT1X4, STEP1X4, STORE1X4, 4)
 
 // func conv5x1AVX512(a *convArgs)
 TEXT ·conv5x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X5, STEP1X5, STORE1X5, 5)
+	TILES(INIT1X5, STEP1X5, STORE1X5, 5)
 
 // func conv6x1AVX512(a *convArgs)
 TEXT ·conv6x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X6, STEP1X6, STORE1X6, 6)
+	TILES(INIT1X6, STEP1X6, STORE1X6, 6)
 
 // func conv7x1AVX512(a *convArgs)
 TEXT ·conv7x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X7, STEP1X7, STORE1X7, 7)
+	TILES(INIT1X7, STEP1X7, STORE1X7, 7)
 
 // func conv8x1AVX512(a *convArgs)
 TEXT ·conv8x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X8, STEP1X8, STORE1X8, 8)
-
-// func conv9x1AVX512(a *convArgs)
-TEXT ·conv9x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X9, STEP1X9, STORE1X9, 9)
-
-// func conv10x1AVX512(a *convArgs)
-TEXT ·conv10x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X10, STEP1X10, STORE1X10, 10)
-
-// func conv11x1AVX512(a *convArgs)
-TEXT ·conv11x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X11, STEP1X11, STORE1X11, 11)
-
-// func conv12x1AVX512(a *convArgs)
-TEXT ·conv12x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X12, STEP1X12, STORE1X12, 12)
-
-// func conv13x1AVX512(a *convArgs)
-TEXT ·conv13x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X13, STEP1X13, STORE1X13, 13)
-
-// func conv14x1AVX512(a *convArgs)
-TEXT ·conv14x1AVX512(SB), NOSPLIT, $0-8
-	TILES(BIAS1X14, STEP1X14, STORE1X14, 14)
+	TILES(INIT1X8, STEP1X8, STORE1X8, 8)
 
 // Four whole panels, for one to three rows: the weights are read once for all rows.
 #define ROW4(addr, t, a, b, c, d) \
@@ -482,25 +383,12 @@ TEXT ·conv14x1AVX512(SB), NOSPLIT, $0-8
 	STEP4X2(xo, wo)              \
 	ROW4(xo(SI)(R9*2), Z30, Z8, Z9, Z10, Z11)
 
-#define BIAS4X1 \
-	VMOVUPS (R10), Z0      \
-	VMOVUPS 64(R10), Z1    \
-	VMOVUPS 128(R10), Z2   \
-	VMOVUPS 192(R10), Z3
-
-#define BIAS4X2 \
-	BIAS4X1                \
-	VMOVAPS Z0, Z4         \
-	VMOVAPS Z1, Z5         \
-	VMOVAPS Z2, Z6         \
-	VMOVAPS Z3, Z7
-
-#define BIAS4X3 \
-	BIAS4X2                \
-	VMOVAPS Z0, Z8         \
-	VMOVAPS Z1, Z9         \
-	VMOVAPS Z2, Z10        \
-	VMOVAPS Z3, Z11
+#define GET4(a, b, c, d) \
+	VMOVUPS (R10), a       \
+	VMOVUPS 64(R10), b     \
+	VMOVUPS 128(R10), c    \
+	VMOVUPS 192(R10), d    \
+	ADDQ    R8, R10
 
 #define PUT4(a, b, c, d) \
 	VMOVUPS a, (SI)        \
@@ -509,15 +397,19 @@ TEXT ·conv14x1AVX512(SB), NOSPLIT, $0-8
 	VMOVUPS d, 192(SI)     \
 	ADDQ    CX, SI
 
+#define INIT4X1 GET4(Z0, Z1, Z2, Z3)
+#define INIT4X2 INIT4X1; GET4(Z4, Z5, Z6, Z7)
+#define INIT4X3 INIT4X2; GET4(Z8, Z9, Z10, Z11)
+
 #define STORE4X1 PUT4(Z0, Z1, Z2, Z3)
 #define STORE4X2 STORE4X1; PUT4(Z4, Z5, Z6, Z7)
 #define STORE4X3 STORE4X2; PUT4(Z8, Z9, Z10, Z11)
 
-#define TILES4(BIAS, STEP, STORE, rows) \
+#define TILES4(INIT, STEP, STORE, rows) \
 	ARGS                        \
 tile:                           \
 	BEGIN                       \
-	BIAS                        \
+	INIT                        \
 	TAPS(BASES4, STEP, NEXT4)   \
 	MOVQ DI, SI                 \
 	MOVQ convArgs_ldd(AX), CX   \
@@ -526,12 +418,12 @@ tile:                           \
 
 // func conv1x4AVX512(a *convArgs)
 TEXT ·conv1x4AVX512(SB), NOSPLIT, $0-8
-	TILES4(BIAS4X1, STEP4X1, STORE4X1, 1)
+	TILES4(INIT4X1, STEP4X1, STORE4X1, 1)
 
 // func conv2x4AVX512(a *convArgs)
 TEXT ·conv2x4AVX512(SB), NOSPLIT, $0-8
-	TILES4(BIAS4X2, STEP4X2, STORE4X2, 2)
+	TILES4(INIT4X2, STEP4X2, STORE4X2, 2)
 
 // func conv3x4AVX512(a *convArgs)
 TEXT ·conv3x4AVX512(SB), NOSPLIT, $0-8
-	TILES4(BIAS4X3, STEP4X3, STORE4X3, 3)
+	TILES4(INIT4X3, STEP4X3, STORE4X3, 3)

@@ -69,26 +69,27 @@ func checkInt4(kernel string, dst, ldd, x, scale, sum int, w *Int4, rows, outs i
 // MaxGroup bounds a group, so that half of its inputs times 240 (a code as the assembly masks it) times 32767 fit 31 bits.
 const MaxGroup = 512
 
-// PackInt4 packs codes [outs, k] of 0..15, row-major, with scale and zero [outs, groups].
-func PackInt4(codes []uint8, scale []float32, zero []uint8, outs, k, group int) *Int4 {
+// NewInt4 returns a matrix of zeros [outs, k], to be filled by Set.
+func NewInt4(outs, k, group int) *Int4 {
 	kp := Int4K(k, group)
 	groups, panels := kp/group, (outs+PanelWidth-1)/PanelWidth
-	w := &Int4{
+	return &Int4{
 		K: k, Outs: outs, Group: group, Codes: make([]uint32, panels*kp/Int4Block*PanelWidth),
 		Scale: make([]float32, panels*groups*PanelWidth), Zero: make([]uint8, panels*groups*PanelWidth),
 	}
-	for o := range outs {
-		p, lane := o/PanelWidth, o%PanelWidth
-		for g := range groups {
-			at := (p*groups+g)*PanelWidth + lane
-			w.Scale[at], w.Zero[at] = scale[o*groups+g], zero[o*groups+g]
-		}
-		for i := range k {
-			block := (p*kp/Int4Block + i/Int4Block) * PanelWidth
-			w.Codes[block+lane] |= uint32(codes[o*k+i]&15) << nibbleShift(i)
-		}
+}
+
+// Set fills one group of output o, that which begins at input from. It must be set once only. Outputs of different panels may be
+// set at the same time.
+func (w *Int4) Set(o, from int, codes []uint8, scale float32, zero uint8) {
+	kp := Int4K(w.K, w.Group)
+	p, lane := o/PanelWidth, o%PanelWidth
+	at := (p*(kp/w.Group)+from/w.Group)*PanelWidth + lane
+	w.Scale[at], w.Zero[at] = scale, zero
+	lanes := w.Codes[(p*kp+from)/Int4Block*PanelWidth+lane:]
+	for i, q := range codes {
+		lanes[i/Int4Block*PanelWidth] |= uint32(q&15) << nibbleShift(i)
 	}
-	return w
 }
 
 // nibbleShift is where input i stands in its lane.

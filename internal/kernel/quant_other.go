@@ -23,3 +23,11 @@ func quantizeI8(q []int8, scale []float32, sum []int32, x []float32, group int) 
 }
 
 func quantizeU8(q []uint8, x []float32) (float32, int32) { return quantizeU8Generic(q, x) }
+
+func int4Encode(codes []uint8, w []float32, scale, zero float32) {
+	int4EncodeGeneric(codes, w, scale, zero)
+}
+
+func int4Fit(w []float32, scale, zero float32) (num, den float32) {
+	return int4FitGeneric(w, scale, zero)
+}

@@ -33,7 +33,13 @@ func newQuantCase(rng *rand.Rand, rows, k, outs, group int) *quantCase {
 	for i := range scale {
 		scale[i], zero[i] = float32(rng.Float64()), uint8(rng.IntN(16))
 	}
-	c.w4 = PackInt4(codes, scale, zero, outs, k, group)
+	c.w4 = NewInt4(outs, k, group)
+	for o := range outs {
+		for g := range groups {
+			from, to := g*group, min((g+1)*group, k)
+			c.w4.Set(o, from, codes[o*k+from:o*k+to], scale[o*groups+g], zero[o*groups+g])
+		}
+	}
 	w8 := make([]int8, outs*k)
 	padded := (outs + PanelWidth - 1) / PanelWidth * PanelWidth
 	c.scale8, c.sum8 = make([]float32, padded), make([]int32, padded)
@@ -209,4 +215,36 @@ func quantizeAll(l cpu.Level, x []float32, group int) string {
 	QuantizeI8(q8, s8, z8, x, group)
 	su, zu := QuantizeU8(qu, x)
 	return fmt.Sprint(q16, s16, z16, q8, s8, z8, qu, su, zu)
+}
+
+// TestInt4Fit checks codes and sums of every level against the generic twin, bit by bit, at all lengths.
+func TestInt4Fit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for n := range 200 {
+		w := make([]float32, n)
+		for i := range w {
+			w[i] = float32(rng.NormFloat64())
+			if rng.IntN(10) == 0 {
+				w[i] = 0.25 * float32(rng.IntN(9)-4) // ties
+			}
+		}
+		for _, scale := range []float32{0.5, 0.1, 3} {
+			for _, zero := range []uint8{0, 7, 15} {
+				want := make([]uint8, n)
+				int4EncodeGeneric(want, w, scale, float32(zero))
+				wantNum, wantDen := int4FitGeneric(w, scale, float32(zero))
+				for _, l := range levels() {
+					restore := SetLevel(l)
+					got := make([]uint8, n)
+					Int4Encode(got, w, scale, zero)
+					num, den := Int4Fit(w, scale, zero)
+					restore()
+					if string(got) != string(want) {
+						t.Fatalf("%v, %d weights: codes %v, wanted %v", l, n, got, want)
+					}
+					sameBits(t, "sums", []float32{num, den}, []float32{wantNum, wantDen})
+				}
+			}
+		}
+	}
 }

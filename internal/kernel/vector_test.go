@@ -11,11 +11,10 @@ import (
 
 // elementwise describes a kernel that makes dst[i] from the i-th elements of its operands.
 type elementwise struct {
-	name   string
-	sparse bool // its operands are tried at fewer lengths, being costly to check
-	run    func(dst, a, b, c []float32)
-	want   func(dst, a, b, c float64) float64
-	bound  func(dst, a, b, c float64) float64 // largest error
+	name  string
+	run   func(dst, a, b, c []float32)
+	want  func(dst, a, b, c float64) float64
+	bound func(dst, a, b, c float64) float64 // largest error
 }
 
 const factor = 0.7

@@ -25,43 +25,42 @@ func PackInt4(row Row, outs, k int, opts Int4Options) (*kernel.Int4, error) {
 	if opts.Group < kernel.Int4Block || opts.Group%kernel.Int4Block != 0 || opts.Group > kernel.MaxGroup {
 		return nil, fmt.Errorf("quant: groups of %d, allowed are multiples of %d up to %d", opts.Group, kernel.Int4Block, kernel.MaxGroup)
 	}
-	groups := (k + opts.Group - 1) / opts.Group
-	codes, scale, zero := make([]uint8, outs*k), make([]float32, outs*groups), make([]uint8, outs*groups)
-	var bad sync.Map
-	parallelRows(outs, func(o int, w []float32) {
-		row(w, o)
-		if i := kernel.FirstNonFinite(w); i >= 0 {
-			bad.Store(o, i)
-			return
+	w := kernel.NewInt4(outs, k, opts.Group)
+	finite := make([]int, outs)
+	parallel((outs+kernel.PanelWidth-1)/kernel.PanelWidth, func(first, last int) {
+		weights, codes := make([]float32, k), make([]uint8, k)
+		for o := first * kernel.PanelWidth; o < min(last*kernel.PanelWidth, outs); o++ {
+			row(weights, o)
+			if finite[o] = kernel.FirstNonFinite(weights); finite[o] >= 0 {
+				continue
+			}
+			for from := 0; from < k; from += opts.Group {
+				to := min(from+opts.Group, k)
+				scale, zero := Int4Group(codes[from:to], weights[from:to], opts.Refine)
+				w.Set(o, from, codes[from:to], scale, zero)
+			}
 		}
-		for g := range groups {
-			lo, hi := g*opts.Group, min((g+1)*opts.Group, k)
-			scale[o*groups+g], zero[o*groups+g] = Int4Group(codes[o*k+lo:o*k+hi], w[lo:hi], opts.Refine)
-		}
-	}, k)
-	var err error
-	bad.Range(func(o, i any) bool {
-		err = fmt.Errorf("quant: weight [%d, %d] is not finite", o, i)
-		return false
 	})
-	if err != nil {
-		return nil, err
-	}
-	return kernel.PackInt4(codes, scale, zero, outs, k, opts.Group), nil
+	return w, notFinite(finite)
 }
 
-// parallelRows calls do for every row on all processors, each with a buffer [k] of
-// its own.
-func parallelRows(outs int, do func(o int, w []float32), k int) {
+// notFinite is an error for the first weight that is not finite, of those found per
+// row (-1 for none).
+func notFinite(found []int) error {
+	for o, i := range found {
+		if i >= 0 {
+			return fmt.Errorf("quant: weight [%d, %d] is not finite", o, i)
+		}
+	}
+	return nil
+}
+
+// parallel shares out 0..n-1 among all processors.
+func parallel(n int, part func(first, last int)) {
 	var wg sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), outs)
+	workers := min(runtime.GOMAXPROCS(0), n)
 	for worker := range workers {
-		wg.Go(func() {
-			w := make([]float32, k)
-			for o := worker * outs / workers; o < (worker+1)*outs/workers; o++ {
-				do(o, w)
-			}
-		})
+		wg.Go(func() { part(worker*n/workers, (worker+1)*n/workers) })
 	}
 	wg.Wait()
 }
@@ -82,69 +81,51 @@ func Int4Group(codes []uint8, w []float32, refine bool) (scale float32, zero uin
 	}
 	scale = max(high-low, smallestRange) / int4Most
 	zero = zeroPoint(low, scale)
-	encode(codes, w, scale, zero)
-	if !refine || high-low < smallestRange {
-		return scale, zero
+	if refine && high-low > smallestRange {
+		scale, zero = refineGroup(w, low, high, scale, zero)
 	}
-	return refineGroup(codes, w, low, high, scale, zero)
+	kernel.Int4Encode(codes, w, scale, zero)
+	return scale, zero
 }
 
 func zeroPoint(low, scale float32) uint8 {
 	return uint8(min(max(math.RoundToEven(float64(-low/scale)), 0), int4Most))
 }
 
-// encode rounds a group to its grid.
-func encode(codes []uint8, w []float32, scale float32, zero uint8) {
-	inverse, z := 1/float64(scale), float64(zero)
-	for i, v := range w {
-		codes[i] = uint8(min(max(math.RoundToEven(float64(v)*inverse)+z, 0), int4Most))
-	}
-}
-
 // Shares of a group's range that refineGroup tries: clipping a few outliers makes
 // the grid finer for all others.
 var clips = [...]float32{1, 0.95, 0.9, 0.85, 0.8, 0.7}
 
-// refineGroup tries clipped ranges, improves each by one least-squares step of the
-// scale for its codes, and keeps the grid with the least squared error. The codes
-// hold the plain grid's on entry and the best grid's on return.
-func refineGroup(codes []uint8, w []float32, low, high, scale float32, zero uint8) (float32, uint8) {
-	var room [kernel.MaxGroup]uint8
-	try := room[:len(w)]
-	best := squaredError(codes, w, scale, zero)
+// refineGroup tries clipped ranges, fits the scale of each to its codes by least
+// squares, and returns the grid with the least squared error. The plain grid is
+// among them, so the result is never worse.
+func refineGroup(w []float32, low, high, scale float32, zero uint8) (float32, uint8) {
+	power := float64(kernel.SumSquaresF32(w))
+	best, bestScale, bestZero := math.Inf(1), scale, zero
 	for _, clip := range clips {
 		s := clip * (high - low) / int4Most
 		z := zeroPoint(clip*low, s)
-		encode(try, w, s, z)
-		if fitted := leastSquares(try, w, z); fitted > 0 {
-			s = fitted
-			encode(try, w, s, z)
+		num, den := kernel.Int4Fit(w, s, z)
+		if den == 0 || num <= 0 {
+			continue
 		}
-		if e := squaredError(try, w, s, z); e < best {
-			best, scale, zero = e, s, z
-			copy(codes, try)
+		if e := power - float64(num)*float64(num)/float64(den); e < best {
+			best, bestScale, bestZero = e, num/den, z
 		}
 	}
-	return scale, zero
+	// Encoding anew on the fitted grid can only lower the error; rounding aside, for
+	// which the plain grid is kept where it is as good.
+	if squaredError(w, bestScale, bestZero) > squaredError(w, scale, zero) {
+		return scale, zero
+	}
+	return bestScale, bestZero
 }
 
-// leastSquares returns the scale that fits codes best: sum w(q-z) / sum (q-z)^2.
-func leastSquares(codes []uint8, w []float32, zero uint8) float32 {
-	var num, den float64
-	for i, v := range w {
-		d := float64(int(codes[i]) - int(zero))
-		num += float64(v) * d
-		den += d * d
-	}
-	if den == 0 {
-		return 0
-	}
-	return float32(num / den)
-}
-
-func squaredError(codes []uint8, w []float32, scale float32, zero uint8) (sum float64) {
-	for i, v := range w {
-		e := float64(v) - float64(int(codes[i])-int(zero))*float64(scale)
+// squaredError is what a grid leaves of a group.
+func squaredError(w []float32, scale float32, zero uint8) (sum float64) {
+	for _, v := range w {
+		q := min(max(math.RoundToEven(float64(v/scale))+float64(zero), 0), int4Most)
+		e := float64(v) - (q-float64(zero))*float64(scale)
 		sum += e * e
 	}
 	return sum

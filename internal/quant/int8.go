@@ -1,7 +1,6 @@
 package quant
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/mynah-tts/mynah/internal/kernel"
@@ -22,17 +21,17 @@ func PackInt8(row Row, outs, k int) (*Int8, error) {
 	padded := (outs + kernel.PanelWidth - 1) / kernel.PanelWidth * kernel.PanelWidth
 	m := &Int8{K: k, Outs: outs, Scale: make([]float32, padded), Sum: make([]int32, padded)}
 	finite := make([]int, outs)
-	parallelRows(outs, func(o int, w []float32) {
-		row(w, o)
-		if finite[o] = kernel.FirstNonFinite(w); finite[o] >= 0 {
-			return
+	parallel(outs, func(first, last int) {
+		w := make([]float32, k)
+		for o := first; o < last; o++ {
+			row(w, o)
+			if finite[o] = kernel.FirstNonFinite(w); finite[o] < 0 {
+				m.Scale[o], m.Sum[o] = Int8Row(codes[o*k:(o+1)*k], w)
+			}
 		}
-		m.Scale[o], m.Sum[o] = Int8Row(codes[o*k:(o+1)*k], w)
-	}, k)
-	for o, i := range finite {
-		if i >= 0 {
-			return nil, fmt.Errorf("quant: weight [%d, %d] is not finite", o, i)
-		}
+	})
+	if err := notFinite(finite); err != nil {
+		return nil, err
 	}
 	m.Codes = kernel.PackInt8(codes, outs, k)
 	return m, nil

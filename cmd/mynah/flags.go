@@ -9,8 +9,13 @@ import (
 
 // modelFlags choose a checkpoint and how it is run.
 type modelFlags struct {
-	Model   string `help:"Checkpoint directory, in the published Hugging Face layout." placeholder:"DIR" type:"path" unset:"the built-in voice"`
-	Threads int    `help:"Threads that compute. 0 takes a thread for each physical core that the process may use. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
+	Model string `help:"Checkpoint directory, in the published Hugging Face layout." placeholder:"DIR" type:"path" unset:"the built-in voice"`
+
+	Precision          string `help:"How the checkpoint's matrices are held: as they are, or packed into integers, which is faster and less exact. Part of what decides the samples." allowed:"f32,default,fast" placeholder:"NAME" unset:"f32 up to 128 MiB of weights, otherwise default"`
+	TalkerPrecision    string `help:"The talker's alone." allowed:"f32,bf16,int4-a16,int4-a8" placeholder:"NAME" unset:"that of --precision; default and fast are int4-a8"`
+	PredictorPrecision string `help:"The code predictor's alone." allowed:"f32,int8,int4" placeholder:"NAME" unset:"that of --precision; default is int8, fast int4"`
+
+	Threads int `help:"Threads that compute. 0 takes a thread for each physical core that the process may use. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
 }
 
 // open opens the checkpoint.
@@ -18,7 +23,17 @@ func (f *modelFlags) open() (*synth.Model, error) {
 	if err := checkLevel(); err != nil {
 		return nil, err
 	}
-	opts := synth.Options{Threads: f.Threads}
+	precision, err := synth.NamedPrecision(f.Precision)
+	if err != nil {
+		return nil, usageErrorf("--precision: %v", err)
+	}
+	if f.TalkerPrecision != "" {
+		precision.Talker = f.TalkerPrecision
+	}
+	if f.PredictorPrecision != "" {
+		precision.Predictor = f.PredictorPrecision
+	}
+	opts := synth.Options{Threads: f.Threads, Precision: precision}
 	if f.Model == "" {
 		return synth.OpenBuiltin(opts)
 	}

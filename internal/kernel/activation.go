@@ -29,8 +29,8 @@ func GELUF32(x []float32) { geluF32(x) }
 //
 //	dst[i] = x[i] + ib[i] * sin(x[i]*a[i])²
 //
-// where a is the frequency and ib the inverse of beta, all equally long. dst may be x. sin² is within 2e-7 (3e-7 in the generic twin) of that of the
-// float32 product x*a for |x*a| ≤ 1e4; beyond, it loses precision with the magnitude but stays in [0, 1].
+// where a is the frequency and ib the inverse of beta, all equally long. dst may be x. For |x*a| ≤ 1e4 sin² is within 2e-7 (3e-7
+// in the generic twin) of that of the float32 product x*a; beyond, it loses precision with the magnitude but stays in [0, 1].
 func SnakeF32(dst, x, a, ib []float32) {
 	mustEqual("SnakeF32", "dst", len(dst), "x", len(x))
 	mustEqual("SnakeF32", "x", len(x), "a", len(a))

@@ -75,7 +75,7 @@ func convF32(dst []float32, ldd int, x []float32, ldx int, taps, tapStride, in i
 			clear(biases[copy(biases[:a.outs], bias[o:]):])
 		}
 		panel := panels[o/PanelWidth*width:]
-		block := convBlock(rows, taps*in, n, a.outs)
+		block := convInputs(rows, taps*in, n, a.outs)
 		for t := 0; t < taps; {
 			// As many whole taps as fit the block, or one tap in pieces.
 			a.taps = min(max(1, block/in), taps-t)
@@ -95,24 +95,20 @@ func convF32(dst []float32, ldd int, x []float32, ldx int, taps, tapStride, in i
 	}
 }
 
-// Limits of the weights that all rows are multiplied by before the next ones, in inputs of a panel: with a group of rows they
-// stay in the level 1 cache. Between blocks the sums wait in dst, as the float32 numbers that they are anyway.
+// Weights that all rows are multiplied by before the next ones come, in inputs of a panel and in bytes: with a group of rows they
+// stay in the level 1 cache, and while they are worked on the tiles fetch the weights that lie so much further on. Between
+// blocks the sums wait in dst, as the float32 numbers that they are anyway.
 const (
-	convBlockAVX2   = 256
-	convBlockAVX512 = 192
+	convBlock = 192
+	convAhead = convBlock * PanelWidth * 4
 )
 
-// convBlock returns how many of k inputs to take at once.
-func convBlock(rows, k, panels, outs int) int {
-	switch {
-	case rows <= convRowsAVX2:
-		return k // one group of rows meets each weight once
-	case level == cpu.AVX512:
-		return convBlockAVX512
-	case outs < panels*PanelWidth:
-		return k // on AVX2 sums start from whole panels only
+// convInputs returns how many of k inputs to take at once.
+func convInputs(rows, k, panels, outs int) int {
+	if rows <= convRowsAVX2 || level == cpu.AVX2 && outs < panels*PanelWidth {
+		return k // few rows meet each weight once; and on AVX2 sums continue in whole panels only
 	}
-	return convBlockAVX2
+	return convBlock
 }
 
 func convPanels(rows, outs int) int {

@@ -35,7 +35,7 @@
 	MOVQ    R13, R11               \
 	MOVQ    convArgs_taps(AX), BX
 
-// TAPS runs STEP for each tap and channel, two channels at a time.
+// TAPS runs STEP for each tap and channel, two channels at a time, and fetches weights ahead.
 #define TAPS(STEP) \
 	MOVQ convArgs_panels(AX), R10 \
 tap:                              \
@@ -46,6 +46,8 @@ tap:                              \
 	SUBQ $2, CX                   \
 	JL   odd                      \
 pair:                             \
+	PREFETCHT0 const_convAhead(R10)    \
+	PREFETCHT0 const_convAhead+64(R10) \
 	STEP(0, 0)                    \
 	STEP(4, 64)                   \
 	ADDQ $128, R10                \

@@ -59,8 +59,21 @@
 	ADDQ $(4*n), SI   \
 	ADDQ $(64*n), R10
 
+// FETCH2 and FETCH1 fetch weights ahead, for 2 channels of 2 panels or of one; with few rows each weight is met once, in order.
+#define FETCH2 \
+	PREFETCHT1 const_convAhead(R10)             \
+	PREFETCHT1 const_convAhead+64(R10)          \
+	PREFETCHT1 const_convAhead(R10)(R12*1)      \
+	PREFETCHT1 const_convAhead+64(R10)(R12*1)
+
+#define FETCH1 \
+	PREFETCHT1 const_convAhead(R10)             \
+	PREFETCHT1 const_convAhead+64(R10)
+
+#define NOFETCH
+
 // TAPS runs STEP for each tap and channel, two channels at a time.
-#define TAPS(SETBASES, STEP, GO) \
+#define TAPS(SETBASES, STEP, GO, FETCH) \
 	MOVQ convArgs_panels(AX), R10 \
 tap:                              \
 	SETBASES                      \
@@ -68,6 +81,7 @@ tap:                              \
 	SUBQ $2, CX                   \
 	JL   odd                      \
 pair:                             \
+	FETCH                         \
 	STEP(0, 0)                    \
 	STEP(4, 64)                   \
 	GO(2)                         \
@@ -96,12 +110,12 @@ next:                             \
 	RET
 
 // TILES is a whole function: rows rows by one or two panels. Rows are stored at SI, CX apart.
-#define TILES(INIT, STEP, STORE, rows) \
+#define TILES(INIT, STEP, STORE, FETCH, rows) \
 	ARGS                        \
 tile:                           \
 	BEGIN                       \
 	INIT                        \
-	TAPS(BASES, STEP, NEXT)     \
+	TAPS(BASES, STEP, NEXT, FETCH) \
 	MOVQ DI, SI                 \
 	MOVQ convArgs_ldd(AX), CX   \
 	STORE                       \
@@ -213,59 +227,59 @@ tile:                           \
 
 // func conv1x2AVX512(a *convArgs)
 TEXT ·conv1x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X1, STEP2X1, STORE2X1, 1)
+	TILES(INIT2X1, STEP2X1, STORE2X1, FETCH2, 1)
 
 // func conv2x2AVX512(a *convArgs)
 TEXT ·conv2x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X2, STEP2X2, STORE2X2, 2)
+	TILES(INIT2X2, STEP2X2, STORE2X2, FETCH2, 2)
 
 // func conv3x2AVX512(a *convArgs)
 TEXT ·conv3x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X3, STEP2X3, STORE2X3, 3)
+	TILES(INIT2X3, STEP2X3, STORE2X3, FETCH2, 3)
 
 // func conv4x2AVX512(a *convArgs)
 TEXT ·conv4x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X4, STEP2X4, STORE2X4, 4)
+	TILES(INIT2X4, STEP2X4, STORE2X4, FETCH2, 4)
 
 // func conv5x2AVX512(a *convArgs)
 TEXT ·conv5x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X5, STEP2X5, STORE2X5, 5)
+	TILES(INIT2X5, STEP2X5, STORE2X5, FETCH2, 5)
 
 // func conv6x2AVX512(a *convArgs)
 TEXT ·conv6x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X6, STEP2X6, STORE2X6, 6)
+	TILES(INIT2X6, STEP2X6, STORE2X6, FETCH2, 6)
 
 // func conv7x2AVX512(a *convArgs)
 TEXT ·conv7x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X7, STEP2X7, STORE2X7, 7)
+	TILES(INIT2X7, STEP2X7, STORE2X7, FETCH2, 7)
 
 // func conv8x2AVX512(a *convArgs)
 TEXT ·conv8x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X8, STEP2X8, STORE2X8, 8)
+	TILES(INIT2X8, STEP2X8, STORE2X8, FETCH2, 8)
 
 // func conv9x2AVX512(a *convArgs)
 TEXT ·conv9x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X9, STEP2X9, STORE2X9, 9)
+	TILES(INIT2X9, STEP2X9, STORE2X9, FETCH2, 9)
 
 // func conv10x2AVX512(a *convArgs)
 TEXT ·conv10x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X10, STEP2X10, STORE2X10, 10)
+	TILES(INIT2X10, STEP2X10, STORE2X10, FETCH2, 10)
 
 // func conv11x2AVX512(a *convArgs)
 TEXT ·conv11x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X11, STEP2X11, STORE2X11, 11)
+	TILES(INIT2X11, STEP2X11, STORE2X11, FETCH2, 11)
 
 // func conv12x2AVX512(a *convArgs)
 TEXT ·conv12x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X12, STEP2X12, STORE2X12, 12)
+	TILES(INIT2X12, STEP2X12, STORE2X12, FETCH2, 12)
 
 // func conv13x2AVX512(a *convArgs)
 TEXT ·conv13x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X13, STEP2X13, STORE2X13, 13)
+	TILES(INIT2X13, STEP2X13, STORE2X13, FETCH2, 13)
 
 // func conv14x2AVX512(a *convArgs)
 TEXT ·conv14x2AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT2X14, STEP2X14, STORE2X14, 14)
+	TILES(INIT2X14, STEP2X14, STORE2X14, FETCH2, 14)
 
 // One panel: x is broadcast by the multiply-add itself. More than 8 rows would gain nothing, the loads being the limit.
 #define ROW1(addr, a) VFMADD231PS.BCST addr, Z28, a
@@ -330,35 +344,35 @@ TEXT ·conv14x2AVX512(SB), NOSPLIT, $0-8
 
 // func conv1x1AVX512(a *convArgs)
 TEXT ·conv1x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X1, STEP1X1, STORE1X1, 1)
+	TILES(INIT1X1, STEP1X1, STORE1X1, FETCH1, 1)
 
 // func conv2x1AVX512(a *convArgs)
 TEXT ·conv2x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X2, STEP1X2, STORE1X2, 2)
+	TILES(INIT1X2, STEP1X2, STORE1X2, FETCH1, 2)
 
 // func conv3x1AVX512(a *convArgs)
 TEXT ·conv3x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X3, STEP1X3, STORE1X3, 3)
+	TILES(INIT1X3, STEP1X3, STORE1X3, FETCH1, 3)
 
 // func conv4x1AVX512(a *convArgs)
 TEXT ·conv4x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X4, STEP1X4, STORE1X4, 4)
+	TILES(INIT1X4, STEP1X4, STORE1X4, FETCH1, 4)
 
 // func conv5x1AVX512(a *convArgs)
 TEXT ·conv5x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X5, STEP1X5, STORE1X5, 5)
+	TILES(INIT1X5, STEP1X5, STORE1X5, FETCH1, 5)
 
 // func conv6x1AVX512(a *convArgs)
 TEXT ·conv6x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X6, STEP1X6, STORE1X6, 6)
+	TILES(INIT1X6, STEP1X6, STORE1X6, FETCH1, 6)
 
 // func conv7x1AVX512(a *convArgs)
 TEXT ·conv7x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X7, STEP1X7, STORE1X7, 7)
+	TILES(INIT1X7, STEP1X7, STORE1X7, FETCH1, 7)
 
 // func conv8x1AVX512(a *convArgs)
 TEXT ·conv8x1AVX512(SB), NOSPLIT, $0-8
-	TILES(INIT1X8, STEP1X8, STORE1X8, 8)
+	TILES(INIT1X8, STEP1X8, STORE1X8, FETCH1, 8)
 
 // Four whole panels, for one to three rows: the weights are read once for all rows.
 #define ROW4(addr, t, a, b, c, d) \
@@ -410,7 +424,7 @@ TEXT ·conv8x1AVX512(SB), NOSPLIT, $0-8
 tile:                           \
 	BEGIN                       \
 	INIT                        \
-	TAPS(BASES4, STEP, NEXT4)   \
+	TAPS(BASES4, STEP, NEXT4, NOFETCH) \
 	MOVQ DI, SI                 \
 	MOVQ convArgs_ldd(AX), CX   \
 	STORE                       \

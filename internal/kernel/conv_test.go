@@ -18,7 +18,8 @@ type convCase struct {
 }
 
 func (c convCase) String() string {
-	return fmt.Sprintf("rows %d, in %d, outs %d, taps %d, dilation %d, step %d, gap %d, bias %v", c.rows, c.in, c.outs, c.taps, c.dilation, c.step, c.gap, c.bias)
+	return fmt.Sprintf("rows %d, in %d, outs %d, taps %d, dilation %d, step %d, gap %d, bias %v",
+		c.rows, c.in, c.outs, c.taps, c.dilation, c.step, c.gap, c.bias)
 }
 
 func convCases() []convCase {
@@ -34,6 +35,10 @@ func convCases() []convCase {
 	return append(cases,
 		convCase{rows: 29, in: 96, outs: 96, taps: 7, dilation: 3, step: 1, bias: true},
 		convCase{rows: 4, in: 40, outs: 96, taps: 7, dilation: 1, step: 1, bias: true},
+		// More inputs than convBlock: whole taps, one tap in pieces, and all taps as one.
+		convCase{rows: 16, in: 70, outs: 40, taps: 5, dilation: 2, step: 1, bias: true},
+		convCase{rows: 20, in: 300, outs: 70, taps: 2, dilation: 2, step: 1, gap: 3, bias: true},
+		convCase{rows: 15, in: 101, outs: 50, taps: 4, dilation: 1, step: 1},
 		convCase{rows: 3, in: 0, outs: 20, taps: 2, dilation: 1, step: 1, bias: true},
 		convCase{rows: 0, in: 4, outs: 20, taps: 2, dilation: 1, step: 1, bias: true},
 	)

@@ -35,33 +35,33 @@ type tensor struct {
 	data       []byte
 }
 
-// parseHeader checks a whole file, buf, and returns its tensors in the order of their data. Every error is one line
-// with file, tensor if there is one, found and wanted.
-func parseHeader(file string, buf []byte) ([]tensor, error) {
+// parseHeader checks a whole file, buf, and returns its tensors in the order of their data, and its metadata. Every
+// error is one line with file, tensor if there is one, found and wanted.
+func parseHeader(file string, buf []byte) ([]tensor, map[string]string, error) {
 	header, data, err := splitHeader(file, buf)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !utf8.Valid(header) {
-		return nil, fileErr(file, "header", "with invalid UTF-8", "JSON in UTF-8")
+		return nil, nil, fileErr(file, "header", "with invalid UTF-8", "JSON in UTF-8")
 	}
 	if !json.Valid(header) {
 		var raw json.RawMessage
-		return nil, &FileError{File: file, Problem: "header is not JSON", Wanted: "a JSON object", Err: json.Unmarshal(header, &raw)}
+		return nil, nil, &FileError{File: file, Problem: "header is not JSON", Wanted: "a JSON object", Err: json.Unmarshal(header, &raw)}
 	}
 	if header[0] != '{' {
-		return nil, fileErr(file, "header", "begins with "+strconv.QuoteRune(rune(header[0])), "a JSON object")
+		return nil, nil, fileErr(file, "header", "begins with "+strconv.QuoteRune(rune(header[0])), "a JSON object")
 	}
 	p := &headerParser{file: file, dec: json.NewDecoder(bytes.NewReader(header))}
 	p.dec.UseNumber()
 	tensors, err := p.tensors()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := layOut(file, tensors, data); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return tensors, nil
+	return tensors, p.meta, nil
 }
 
 // splitHeader cuts buf into the header and the data after checking the length that stands before them.
@@ -96,6 +96,7 @@ func isText(b []byte) bool {
 type headerParser struct {
 	file string
 	dec  *json.Decoder
+	meta map[string]string
 }
 
 func (p *headerParser) tensors() ([]tensor, error) {
@@ -128,28 +129,29 @@ func (p *headerParser) tensors() ([]tensor, error) {
 	return tensors, nil
 }
 
-// metadata reads the object of strings beside the tensors. Nothing here depends on it, so only its form is checked.
+// metadata reads the object of strings beside the tensors. Nothing here depends on what it says.
 func (p *headerParser) metadata() error {
 	if err := p.delim(metadataKey, '{', "an object of strings"); err != nil {
 		return err
 	}
-	seen := make(map[string]struct{})
+	p.meta = make(map[string]string)
 	for p.dec.More() {
 		key, err := p.key(metadataKey)
 		if err != nil {
 			return err
 		}
-		if _, ok := seen[key]; ok {
+		if _, ok := p.meta[key]; ok {
 			return p.tensorErr(metadataKey, "key", printable(key)+" twice", "it once")
 		}
-		seen[key] = struct{}{}
 		tok, err := p.dec.Token()
 		if err != nil {
 			return p.bad(metadataKey, err)
 		}
-		if _, ok := tok.(string); !ok {
+		value, ok := tok.(string)
+		if !ok {
 			return p.tensorErr(metadataKey, "key", printable(key)+" holds "+kindOf(tok), "a string")
 		}
+		p.meta[key] = value
 	}
 	return p.close(metadataKey)
 }

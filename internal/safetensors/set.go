@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type Set struct {
 	tensors map[string]*tensor
 	names   []string // sorted
 	files   []*mapping
+	meta    map[string]string
 	bytes   int64
 	closed  bool
 }
@@ -70,18 +72,17 @@ func (s *Set) add(fsys fs.FS, name string) error {
 		return err
 	}
 	s.files = append(s.files, m)
-	tensors, err := parseHeader(name, m.data)
+	tensors, meta, err := parseHeader(name, m.data)
 	if err != nil {
 		return err
 	}
+	s.meta = meta
 	for i := range tensors {
 		t := &tensors[i]
 		if other, ok := s.tensors[t.Name]; ok {
 			return &TensorError{s.file, t.Name, "held by two shards,", other.File + " and " + name, "one"}
 		}
-		s.tensors[t.Name] = t
-		s.names = append(s.names, t.Name)
-		s.bytes += int64(len(t.data))
+		s.put(t.Name, t)
 	}
 	return nil
 }
@@ -108,6 +109,43 @@ func (s *Set) Info(name string) (Info, bool) {
 	info := t.Info
 	info.Shape = slices.Clone(info.Shape)
 	return info, true
+}
+
+// Metadata returns the metadata of a set that is one file.
+func (s *Set) Metadata() map[string]string { return maps.Clone(s.meta) }
+
+// Under returns the tensors whose names begin with prefix, by what follows it. They
+// die with this set's Close.
+func (s *Set) Under(prefix string) *Set {
+	sub := newSet(s.file)
+	for _, name := range s.names {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			sub.put(rest, s.tensors[name])
+		}
+	}
+	return sub
+}
+
+// With returns the tensors of two sets; one that is in both is that of over. They die
+// with the Close of the set that they are from.
+func (s *Set) With(over *Set) *Set {
+	both := newSet(s.file)
+	for _, set := range []*Set{over, s} {
+		for _, name := range set.names {
+			if _, ok := both.tensors[name]; !ok {
+				both.put(name, set.tensors[name])
+			}
+		}
+	}
+	slices.Sort(both.names)
+	return both
+}
+
+// put takes in a tensor of another set.
+func (s *Set) put(name string, t *tensor) {
+	s.tensors[name] = t
+	s.names = append(s.names, name)
+	s.bytes += int64(len(t.data))
 }
 
 // Bytes returns the bytes of all tensors together, headers not counted.

@@ -41,6 +41,24 @@ func (s *Set) I32(name string, shape ...int) ([]int32, error) {
 	return view[int32](t.data), nil
 }
 
+// U32 returns the elements of a uint32 tensor, as F32 does.
+func (s *Set) U32(name string, shape ...int) ([]uint32, error) {
+	t, err := s.find(name, shape, U32)
+	if err != nil {
+		return nil, err
+	}
+	return view[uint32](t.data), nil
+}
+
+// Raw returns the bytes of a tensor of any dtype, nil when there is none of this
+// name, as F32 does.
+func (s *Set) Raw(name string) []byte {
+	if t, ok := s.tensors[name]; ok && !s.closed {
+		return t.data
+	}
+	return nil
+}
+
 // I64 returns the elements of an int64 tensor, as F32 does.
 func (s *Set) I64(name string, shape ...int) ([]int64, error) {
 	t, err := s.find(name, shape, I64)
@@ -124,7 +142,7 @@ func oneOf(dtypes []DType) string {
 
 // view reinterprets the bytes of a tensor as numbers. They are copied only where the address or the machine's byte
 // order does not allow that: the format asks for no alignment.
-func view[T float32 | uint16 | int32 | int64 | int8 | byte](data []byte) []T {
+func view[T float32 | uint16 | uint32 | int32 | int64 | int8 | byte](data []byte) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	if len(data) < size {
 		return []T{}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Tensor is one tensor for Write. Data is called once, when the tensor's turn has come, and writes exactly the bytes
@@ -30,17 +31,39 @@ func Bytes(b []byte) func(io.Writer) error {
 }
 
 // Values makes a Data function of numbers that are in memory.
-func Values[T float32 | uint16 | int32 | int64 | int8](v []T) func(io.Writer) error {
-	return func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, v) }
+func Values[T float32 | uint16 | uint32 | int32 | int64 | int8](v []T) func(io.Writer) error {
+	return Bytes(Encode(v))
 }
 
+// Encode returns numbers as the format stores them. They are copied only where the
+// machine's byte order asks for that.
+func Encode[T float32 | uint16 | uint32 | int32 | int64 | int8](v []T) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	n := len(v) * int(unsafe.Sizeof(v[0]))
+	if littleEndian {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), n)
+	}
+	b, err := binary.Append(make([]byte, 0, n), binary.LittleEndian, v)
+	if err != nil {
+		panic(err) // only a type without a fixed size could do this
+	}
+	return b
+}
+
+// cacheLine is what the beginnings of tensors that fill whole lines are multiples of,
+// so that a vector load of a mapped matrix touches one line.
+const cacheLine = 64 // bytes
+
 // Write writes one safetensors file. Only the header is built in memory; the tensors stream through their Data
-// functions. They are laid out by falling element size and then by name, as the format's own library does, so that
-// each begins at a multiple of its element size. Metadata may be nil. After an error w holds part of a file.
+// functions. Those that fill whole cache lines come first and each begins at one; the others follow by falling element
+// size, as the format's own library lays out all, so that each begins at a multiple of its element size. Metadata may
+// be nil. After an error w holds part of a file.
 func Write(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	sorted := slices.Clone(tensors)
 	slices.SortFunc(sorted, func(a, b Tensor) int {
-		return cmp.Or(cmp.Compare(b.DType.Size(), a.DType.Size()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(ragged(a), ragged(b)), cmp.Compare(b.DType.Size(), a.DType.Size()), cmp.Compare(a.Name, b.Name))
 	})
 	header, sizes, err := makeHeader(sorted, metadata)
 	if err != nil {
@@ -61,6 +84,14 @@ func Write(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// ragged is 0 for a tensor that fills whole cache lines and 1 for others.
+func ragged(t Tensor) int {
+	if n, err := byteCount(t.DType, t.Shape); err == nil && n%cacheLine == 0 {
+		return 0
+	}
+	return 1
 }
 
 // makeHeader returns the length and the padded JSON for tensors in their order, and the bytes of each tensor.
@@ -101,7 +132,7 @@ func makeHeader(tensors []Tensor, metadata map[string]string) (header []byte, si
 		sizes = append(sizes, n)
 	}
 	b.WriteByte('}')
-	b.WriteString(strings.Repeat(" ", (8-b.Len()%8)%8)) // the data begins at a multiple of 8
+	b.WriteString(strings.Repeat(" ", (cacheLine-b.Len()%cacheLine)%cacheLine)) // the data begins at a cache line
 	if b.Len()-lengthBytes > maxHeaderBytes {
 		return nil, nil, fmt.Errorf("safetensors: write header of %d bytes, wanted at most %d", b.Len()-lengthBytes, maxHeaderBytes)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 )
 
 // Decode decodes one JSON value into v.
@@ -20,13 +22,22 @@ func Decode(data []byte, v any) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("no valid JSON at byte %d: %w", syntax.Offset, err)
 	case errors.As(err, &mismatch):
-		field := mismatch.Field
+		field := withoutStructs(mismatch.Field)
 		if field == "" {
 			field = "the value"
 		}
 		return fmt.Errorf("%s is of type %s at byte %d, wanted %s", field, mismatch.Value, mismatch.Offset, wanted(mismatch.Type.Kind()))
 	}
 	return err
+}
+
+// withoutStructs drops the names of embedded structs from the path of a field: they
+// begin with a capital letter, which no field of ours does.
+func withoutStructs(path string) string {
+	parts := slices.DeleteFunc(strings.Split(path, "."), func(part string) bool {
+		return part != "" && 'A' <= part[0] && part[0] <= 'Z'
+	})
+	return strings.Join(parts, ".")
 }
 
 func wanted(kind reflect.Kind) string {

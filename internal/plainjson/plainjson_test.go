@@ -6,7 +6,11 @@ func TestDecode(t *testing.T) {
 	type inner struct {
 		Size int8 `json:"size"`
 	}
+	type Embedded struct {
+		Depth int `json:"depth"`
+	}
 	for _, c := range []struct{ in, problem string }{
+		{`{"depth":"x"}`, "depth is of type string at byte 12, wanted a whole number in range"},
 		{`{"a":{"size":7},"b":[1.5],"c":"x","d":true}`, ""},
 		{`{"a":{"size":"7"}}`, "a.size is of type string at byte 16, wanted a whole number in range"},
 		{`{"a":{"size":700}}`, "a.size is of type number 700 at byte 16, wanted a whole number in range"},
@@ -21,6 +25,7 @@ func TestDecode(t *testing.T) {
 		{`version https://`, "no valid JSON at byte 1: invalid character 'v' looking for beginning of value"},
 	} {
 		var v struct {
+			Embedded
 			A inner     `json:"a"`
 			B []float32 `json:"b"`
 			C string    `json:"c"`

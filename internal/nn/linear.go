@@ -14,9 +14,10 @@ import (
 const outGrain = 16
 
 // Linear is y = x W^T + b. The weights are in exactly one form: a view of the
-// checkpoint in the type that it stores, or packed by Quantize.
+// checkpoint in the type that it stores, or packed, by Quantize or in a packed file.
 type Linear struct {
 	In, Out int
+	name    string       // in the checkpoint, without ".weight"
 	f32     []float32    // [out, in]
 	bf16    []uint16     // [out, in], bfloat16 bits
 	int8    *quant.Int8  // [out, in]
@@ -27,12 +28,15 @@ type Linear struct {
 	roundInput bool // activations are rounded to bfloat16
 }
 
-// LoadLinear takes name.weight [out, in], and name.bias [out] if there is a bias,
-// from a checkpoint.
+// LoadLinear takes name.weight [out, in] or its packed form, and name.bias [out] if
+// there is a bias, from a checkpoint.
 func LoadLinear(w *safetensors.Set, name string, in, out int, bias bool) (Linear, error) {
-	l := Linear{In: in, Out: out}
-	var err error
-	if l.f32, l.bf16, err = loadMatrix(w, name+".weight", out, in); err != nil {
+	l := Linear{In: in, Out: out, name: name}
+	packed, err := l.loadPacked(w)
+	if err == nil && !packed {
+		l.f32, l.bf16, err = loadMatrix(w, name+".weight", out, in)
+	}
+	if err != nil {
 		return l, err
 	}
 	if bias {

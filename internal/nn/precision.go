@@ -24,27 +24,47 @@ const (
 // weight in all. Groups of 128 save 0.3 bits and lose a third more accuracy.
 const Int4Group = 64
 
-// Quantize packs a map's weights, which then are no longer views of the checkpoint.
-func (l *Linear) Quantize(p Precision) error {
-	var err error
+// Form is what the weights of a precision are packed as: "int8", "int4", or "" for
+// those that stay as the checkpoint has them.
+func (p Precision) Form() string {
 	switch p {
-	case F32:
-		return nil
-	case BF16:
-		l.roundInput = true
-		return nil
 	case Int8:
-		l.int8, err = quant.PackInt8(l.Row, l.Out, l.In)
+		return "int8"
 	case Int4A16, Int4A8:
-		l.int4, err = quant.PackInt4(l.Row, l.Out, l.In, quant.Int4Options{Group: Int4Group, Refine: true})
-		l.narrow = p == Int4A8
+		return "int4"
+	}
+	return ""
+}
+
+// Quantize packs a map's weights, which then are no longer views of the checkpoint.
+// Weights that are packed already must have the form of the precision.
+func (l *Linear) Quantize(p Precision) error {
+	switch p {
+	case F32, BF16, Int8, Int4A16, Int4A8:
 	default:
 		return fmt.Errorf("nn: precision %q is not known", p)
 	}
-	if err == nil {
-		l.f32, l.bf16 = nil, nil
+	l.roundInput, l.narrow = p == BF16, p == Int4A8
+	if form := l.form(); form != "" {
+		if form != p.Form() {
+			return fmt.Errorf("%s: packed as %s, which precision %s cannot use", l.name, form, p)
+		}
+		return nil
 	}
-	return err
+	var err error
+	switch p.Form() {
+	case "int8":
+		l.int8, err = quant.PackInt8(l.Row, l.Out, l.In)
+	case "int4":
+		l.int4, err = quant.PackInt4(l.Row, l.Out, l.In, quant.Int4Options{Group: Int4Group, Refine: true})
+	default:
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	l.f32, l.bf16 = nil, nil
+	return nil
 }
 
 // Row writes row o of the weights, [in], to dst, widened or dequantized.
@@ -61,14 +81,21 @@ func (l *Linear) Row(dst []float32, o int) {
 	}
 }
 
-// Quantize packs all matrices of a stack.
-func (s *Stack) Quantize(p Precision) error {
+// Linears returns all matrices of a stack.
+func (s *Stack) Linears() []*Linear {
+	var all []*Linear
 	for i := range s.layers {
 		l := &s.layers[i]
-		for _, m := range []*Linear{&l.Q, &l.K, &l.V, &l.O, &l.Gate, &l.Up, &l.Down} {
-			if err := m.Quantize(p); err != nil {
-				return fmt.Errorf("layer %d: %w", i, err)
-			}
+		all = append(all, &l.Q, &l.K, &l.V, &l.O, &l.Gate, &l.Up, &l.Down)
+	}
+	return all
+}
+
+// Quantize packs all matrices of a stack.
+func (s *Stack) Quantize(p Precision) error {
+	for _, l := range s.Linears() {
+		if err := l.Quantize(p); err != nil {
+			return err
 		}
 	}
 	return nil

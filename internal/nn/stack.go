@@ -82,9 +82,29 @@ func LoadStack(w *safetensors.Set, prefix string, cfg StackConfig) (*Stack, erro
 			return nil, err
 		}
 	}
+	beyond := fmt.Sprintf("%slayers.%d.input_layernorm.weight", prefix, cfg.Layers)
+	if info, ok := w.Info(beyond); ok {
+		return nil, &safetensors.TensorError{File: info.File, Tensor: beyond, Problem: "more layers than num_hidden_layers", Found: fmt.Sprintf("layer %d", cfg.Layers), Wanted: fmt.Sprintf("layers 0 to %d", cfg.Layers-1)}
+	}
 	var err error
-	s.norm, err = w.Widen(prefix+"norm.weight", cfg.Hidden)
+	s.norm, err = loadNorm(w, prefix+"norm.weight", cfg.Hidden)
 	return s, err
+}
+
+// loadNorm takes the weights of a norm. A norm of zeros silences its layer: it comes
+// from a file whose data never arrived, not from training.
+func loadNorm(w *safetensors.Set, name string, size int) ([]float32, error) {
+	weights, err := w.Widen(name, size)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range weights {
+		if v != 0 {
+			return weights, nil
+		}
+	}
+	info, _ := w.Info(name)
+	return nil, &safetensors.TensorError{File: info.File, Tensor: name, Problem: "values", Found: "zeros only", Wanted: "trained weights"}
 }
 
 func (l *Layer) load(w *safetensors.Set, prefix string, c StackConfig) error {
@@ -121,8 +141,14 @@ func (l *Layer) load(w *safetensors.Set, prefix string, c StackConfig) error {
 			continue
 		}
 		var err error
-		if *v.to, err = w.Widen(prefix+v.name, v.size); err != nil {
+		if *v.to, err = loadNorm(w, prefix+v.name, v.size); err != nil {
 			return err
+		}
+	}
+	for _, name := range []string{"q_proj", "k_proj", "v_proj", "o_proj"} {
+		bias := prefix + "self_attn." + name + ".bias"
+		if info, ok := w.Info(bias); ok {
+			return &safetensors.TensorError{File: info.File, Tensor: bias, Problem: "tensor", Found: "a bias", Wanted: "none: attention has no biases"}
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ const (
 	maxGroups = 64      // codes in a frame
 	maxRates  = 16      // upsampling steps
 	maxHop    = 1 << 16 // samples of a frame
+	minRate   = 8_000   // Hz
 	maxRate   = 768_000 // Hz
 )
 
@@ -72,7 +73,7 @@ func (c *Config) validate() error {
 	if c.ModelType != modelType {
 		return fmt.Errorf("model_type is %q, only %q is known", c.ModelType, modelType)
 	}
-	if err := between("output_sample_rate", c.SampleRate, 1, maxRate); err != nil {
+	if err := between("output_sample_rate", c.SampleRate, minRate, maxRate); err != nil {
 		return err
 	}
 	d := &c.Decoder

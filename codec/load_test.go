@@ -87,7 +87,7 @@ func TestParseConfig(t *testing.T) {
 		{`"upsample_rates":[5,2,3]`, `"upsample_rates":[5,-2,3]`, "upsample_rates is -2, allowed are 1 to 65536"},
 		{`"upsample_rates":[5,2,3]`, `"upsample_rates":[60000,60000,60000]`, "make more than 65536 samples of a frame"},
 		{`"decode_upsample_rate":180`, `"decode_upsample_rate":1920`, "decode_upsample_rate is 1920, but"},
-		{`"output_sample_rate":24000`, `"output_sample_rate":0`, "output_sample_rate is 0, allowed are 1 to 768000"},
+		{`"output_sample_rate":24000`, `"output_sample_rate":0`, "output_sample_rate is 0, allowed are 8000 to 768000"},
 		{modelType, "qwen3_tts_tokenizer_25hz", `model_type is "qwen3_tts_tokenizer_25hz"`},
 		{`"latent_dim":18`, `"latent_dim":"x"`, "codec: config: decoder_config.latent_dim is of type string"},
 		{`"rms_norm_eps":0.00001`, `"rms_norm_eps":0`, "rms_norm_eps is 0, must be positive"},

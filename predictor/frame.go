@@ -12,6 +12,12 @@ type Picker interface {
 	Pick(logits []float32, group int) (int, error)
 }
 
+// Watcher is told when the parts of a frame are done, so that it can time them.
+type Watcher interface {
+	Computed(group int) // the logits of a group are there
+	Picked(group int)   // its codes are chosen
+}
+
 // Frame is one request's frame in a batch: its inputs, and where its codes go.
 type Frame struct {
 	Hidden []float32 // [talker width]: the hidden state that gave code 0
@@ -26,6 +32,9 @@ type Frame struct {
 type Scratch struct {
 	// Tap, if set, is shown the logits of every residual step before the pick.
 	Tap func(frame, group int, logits []float32)
+
+	// Watch, if set, is told how far a frame is.
+	Watch Watcher
 
 	stack  *nn.Scratch
 	caches []*nn.Cache
@@ -96,6 +105,9 @@ func (m *Model) pick(wk *nn.Work, sc *Scratch, frames []Frame, group int) {
 	n := len(frames)
 	m.stack.Norm(sc.x, sc.x, n)
 	m.heads[group-1].Forward(wk, sc.logits, sc.x, n)
+	if sc.Watch != nil {
+		sc.Watch.Computed(group)
+	}
 	for i := range frames {
 		f := &frames[i]
 		logits := sc.logits[i*m.Vocab : (i+1)*m.Vocab]
@@ -112,5 +124,8 @@ func (m *Model) pick(wk *nn.Work, sc *Scratch, frames []Frame, group int) {
 			continue
 		}
 		f.Codes[group] = int32(code)
+	}
+	if sc.Watch != nil {
+		sc.Watch.Picked(group)
 	}
 }

@@ -27,8 +27,11 @@ type Config struct {
 	Eps        float32 `json:"rms_norm_eps"`
 	RopeTheta  float64 `json:"rope_theta"`
 	Activation string  `json:"hidden_act"`
-	Vocab      int     `json:"vocab_size"`      // entries of every residual codebook
-	Groups     int     `json:"num_code_groups"` // codes in a frame, code 0 included
+
+	nn.Switches
+
+	Vocab  int `json:"vocab_size"`      // entries of every residual codebook
+	Groups int `json:"num_code_groups"` // codes in a frame, code 0 included
 }
 
 // Validate names the first value that the predictor cannot work with.
@@ -37,6 +40,9 @@ func (c *Config) Validate() error {
 		c.HeadDim = c.Hidden / c.Heads
 	}
 	if err := c.stack().Validate(); err != nil {
+		return fmt.Errorf("code_predictor_config: %w", err)
+	}
+	if err := c.Switches.Validate(); err != nil {
 		return fmt.Errorf("code_predictor_config: %w", err)
 	}
 	switch {
@@ -109,13 +115,25 @@ func (m *Model) Quantize(p nn.Precision) error {
 	}
 	for g := range m.heads {
 		if err := m.heads[g].Quantize(p); err != nil {
-			return fmt.Errorf("head %d: %w", g+1, err)
+			return err
 		}
 	}
 	if m.projection != nil {
 		return m.projection.Quantize(p)
 	}
 	return nil
+}
+
+// Linears returns the matrices that Quantize packs.
+func (m *Model) Linears() []*nn.Linear {
+	all := m.stack.Linears()
+	for g := range m.heads {
+		all = append(all, &m.heads[g])
+	}
+	if m.projection != nil {
+		all = append(all, m.projection)
+	}
+	return all
 }
 
 // AddCode adds the embedding of a residual code of a group from 1 on to dst

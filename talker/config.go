@@ -22,6 +22,8 @@ type Config struct {
 	Activation   string  `json:"hidden_act"`
 	MaxPositions int     `json:"max_position_embeddings"`
 
+	nn.Switches
+
 	Vocab      int `json:"vocab_size"`       // ids of code 0, control ids included
 	TextVocab  int `json:"text_vocab_size"`  // text tokens
 	TextHidden int `json:"text_hidden_size"` // width of the text embedding
@@ -39,6 +41,13 @@ type Config struct {
 	Speakers  map[string]int     `json:"spk_id"`            // lower-case name to codec id
 	Dialects  map[string]Dialect `json:"spk_is_dialect"`    // by speaker
 }
+
+// ControlIDs is the number of ids at the end of the vocabulary that are no codes: tags,
+// languages, speakers, the end token. The reference has this number in its code.
+const ControlIDs = 1024
+
+// Codes is the number of ids that are codes.
+func (c *Config) Codes() int { return c.Vocab - ControlIDs }
 
 // Dialect is the language that a speaker's dialect stands for, or "" for none. In
 // config.json it is a name or the value false.
@@ -71,22 +80,26 @@ func (c *Config) Validate() error {
 	if c.Activation != "silu" {
 		return fmt.Errorf("talker_config: hidden_act is %q, only \"silu\" is known", c.Activation)
 	}
+	if err := c.Switches.Validate(); err != nil {
+		return fmt.Errorf("talker_config: %w", err)
+	}
+	codes := c.Codes()
 	for _, f := range []struct {
 		name             string
 		value, low, high int
 	}{
-		{"vocab_size", c.Vocab, 1, 1 << 20},
+		{"vocab_size", c.Vocab, ControlIDs + 1, 1 << 20},
 		{"text_vocab_size", c.TextVocab, 1, 1 << 24},
 		{"text_hidden_size", c.TextHidden, 1, 1 << 20},
 		{"num_code_groups", c.Groups, 2, 64},
 		{"max_position_embeddings", c.MaxPositions, 1, 1 << 20},
-		{"codec_bos_id", c.CodecBOS, 0, c.Vocab - 1},
-		{"codec_eos_token_id", c.CodecEOS, 0, c.Vocab - 1},
-		{"codec_pad_id", c.CodecPad, 0, c.Vocab - 1},
-		{"codec_think_id", c.CodecThink, 0, c.Vocab - 1},
-		{"codec_nothink_id", c.CodecNoThink, 0, c.Vocab - 1},
-		{"codec_think_bos_id", c.CodecThinkBOS, 0, c.Vocab - 1},
-		{"codec_think_eos_id", c.CodecThinkEOS, 0, c.Vocab - 1},
+		{"codec_bos_id", c.CodecBOS, codes, c.Vocab - 1},
+		{"codec_eos_token_id", c.CodecEOS, codes, c.Vocab - 1},
+		{"codec_pad_id", c.CodecPad, codes, c.Vocab - 1},
+		{"codec_think_id", c.CodecThink, codes, c.Vocab - 1},
+		{"codec_nothink_id", c.CodecNoThink, codes, c.Vocab - 1},
+		{"codec_think_bos_id", c.CodecThinkBOS, codes, c.Vocab - 1},
+		{"codec_think_eos_id", c.CodecThinkEOS, codes, c.Vocab - 1},
 	} {
 		if f.value < f.low || f.value > f.high {
 			return fmt.Errorf("talker_config: %s is %d, allowed are %d to %d", f.name, f.value, f.low, f.high)
@@ -97,10 +110,10 @@ func (c *Config) Validate() error {
 
 func (c *Config) validateNames() error {
 	var err error
-	if c.Languages, err = lowerNames("codec_language_id", c.Languages, c.Vocab); err != nil {
+	if c.Languages, err = c.lowerNames("codec_language_id", c.Languages); err != nil {
 		return err
 	}
-	if c.Speakers, err = lowerNames("spk_id", c.Speakers, c.Vocab); err != nil {
+	if c.Speakers, err = c.lowerNames("spk_id", c.Speakers); err != nil {
 		return err
 	}
 	dialects := make(map[string]Dialect, len(c.Dialects))
@@ -114,12 +127,16 @@ func (c *Config) validateNames() error {
 	return nil
 }
 
-// lowerNames returns a table with its names in lower case and its ids checked.
-func lowerNames(table string, ids map[string]int, vocab int) (map[string]int, error) {
+// lowerNames returns a table with its names in lower case and its ids checked: they
+// are no codes, and no two names differ in case alone.
+func (c *Config) lowerNames(table string, ids map[string]int) (map[string]int, error) {
 	lower := make(map[string]int, len(ids))
 	for name, id := range ids {
-		if id < 0 || id >= vocab {
-			return nil, fmt.Errorf("talker_config: %s: %s is %d, allowed are 0 to %d", table, name, id, vocab-1)
+		if id < c.Codes() || id >= c.Vocab {
+			return nil, fmt.Errorf("talker_config: %s: %s is %d, allowed are %d to %d", table, name, id, c.Codes(), c.Vocab-1)
+		}
+		if _, twice := lower[strings.ToLower(name)]; twice {
+			return nil, fmt.Errorf("talker_config: %s holds %s twice, in different cases", table, strings.ToLower(name))
 		}
 		lower[strings.ToLower(name)] = id
 	}

@@ -54,6 +54,9 @@ func Load(w *safetensors.Set, cfg Config) (*Model, error) {
 // head stay as the checkpoint has them.
 func (m *Model) Quantize(p nn.Precision) error { return m.stack.Quantize(p) }
 
+// Linears returns the matrices that Quantize packs.
+func (m *Model) Linears() []*nn.Linear { return m.stack.Linears() }
+
 // Text computes dst [len(ids), hidden], the projected embeddings of text tokens:
 // fc2(silu(fc1(embedding))).
 func (m *Model) Text(wk *nn.Work, sc *Scratch, dst []float32, ids []int) error {

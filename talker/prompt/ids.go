@@ -62,6 +62,9 @@ func NewEncoder(tok *tokenizer.Tokenizer, sp Specials) (*Encoder, error) {
 			return nil, fmt.Errorf("prompt: token %q is %d in the tokenizer, %d in config.json", c.token, id, c.id)
 		}
 	}
+	if err := sp.validate(tok); err != nil {
+		return nil, err
+	}
 	e := &Encoder{tok: tok, after: sp.IMEnd, role: tok.Encode(turnOpen), instruct: tok.Encode(instructOpen), instructEnd: tok.Encode(refClose)}
 	if len(e.role) != roleTokens {
 		return nil, fmt.Errorf("prompt: the tokenizer makes %d tokens of %q, wanted %d", len(e.role), turnOpen, roleTokens)
@@ -70,6 +73,31 @@ func NewEncoder(tok *tokenizer.Tokenizer, sp Specials) (*Encoder, error) {
 		return nil, fmt.Errorf("prompt: \"assistant\" is token %d in the tokenizer, %d in config.json", e.role[1], sp.Assistant)
 	}
 	return e, nil
+}
+
+// validate checks the tokens that stand for no text. They are told apart by their
+// numbers alone, so they must be there and differ.
+func (sp Specials) validate(tok *tokenizer.Tokenizer) error {
+	seen := map[int]string{}
+	for _, s := range []struct {
+		field, token string
+		id           int
+	}{
+		{"tts_pad_token_id", "<tts_pad>", sp.TTSPad}, {"tts_bos_token_id", "<tts_text_bos>", sp.TTSBOS},
+		{"tts_eos_token_id", "<tts_text_eod>", sp.TTSEOS},
+	} {
+		if id, ok := tok.ID(s.token); ok && id != s.id {
+			return fmt.Errorf("prompt: config.json: %s is %d, the tokenizer has %q as %d", s.field, s.id, s.token, id)
+		}
+		if s.id <= 0 {
+			return fmt.Errorf("prompt: config.json: %s is %d, wanted the id of a control token", s.field, s.id)
+		}
+		if other, twice := seen[s.id]; twice {
+			return fmt.Errorf("prompt: config.json: %s and %s are both %d", other, s.field, s.id)
+		}
+		seen[s.id] = s.field
+	}
+	return nil
 }
 
 // Encode makes the IDs of texts written by users: marks such as <|im_end|> in them

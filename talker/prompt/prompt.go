@@ -98,6 +98,34 @@ func (b *Builder) Build(wk *nn.Work, sc *talker.Scratch, r Request) (*Prompt, er
 	return p, rows.err
 }
 
+// Positions is the number of rows that Build makes of a request, without computing
+// them.
+func (b *Builder) Positions(r Request) (int, error) {
+	language, speaker, err := resolve(&b.talker.Config, r.Language, r.Speaker)
+	if err != nil {
+		return 0, err
+	}
+	n := len(r.Instruct) + len(r.Role) + 4 // three tags, and the row with tts_bos
+	if language != none {
+		n++
+	}
+	if speaker != none || r.XVector != nil {
+		n++
+	}
+	frames := len(r.RefCodes) / b.talker.Groups
+	switch {
+	case r.RefCodes != nil && r.WholeText:
+		n += len(r.Reference) + len(r.Text) + 1 + 1 + frames
+	case r.RefCodes != nil:
+		n += 1 + frames
+	case r.WholeText:
+		n += len(r.Text) + 2
+	default:
+		n++
+	}
+	return n, nil
+}
+
 // tags appends everything before the text.
 func (b *Builder) tags(rows *rowBuilder, r Request) error {
 	cfg := &b.talker.Config

@@ -92,9 +92,3 @@ func resolve(cfg *talker.Config, language, speaker string) (languageID, speakerI
 	}
 	return languageID, speakerID, nil
 }
-
-// Check refuses names that the checkpoint lacks with a *NameError.
-func (b *Builder) Check(language, speaker string) error {
-	_, _, err := resolve(&b.talker.Config, language, speaker)
-	return err
-}

@@ -1,0 +1,281 @@
+package packed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mynah-tts/mynah/internal/safetensors"
+)
+
+// Beginnings of tensors' names. The codec's is its folder in the checkpoint.
+const (
+	filesFolder = "file/"  // small files, as U8 tensors
+	mainFolder  = "model/" // weights of the checkpoint's top folder
+)
+
+// smallFiles are the files beside the weights that a model is made of.
+var smallFiles = []string{
+	"config.json", "generation_config.json",
+	"vocab.json", "merges.txt", "tokenizer.json", "tokenizer_config.json",
+	"speech_tokenizer/config.json",
+}
+
+// weightFolders are where a checkpoint has weights.
+var weightFolders = []string{".", "speech_tokenizer"}
+
+// maxSmallFile bounds each of the small files.
+const maxSmallFile = 64 << 20 // bytes
+
+// WeightsName is a tensor's name in a packed file, by its folder in the checkpoint.
+func WeightsName(folder, name string) string {
+	if folder == "." {
+		return mainFolder + name
+	}
+	return folder + "/" + name
+}
+
+var errForeign = errors.New("is no packed file: its metadata does not say so; wanted a file that mynah quantize wrote")
+
+// File is an open packed file.
+type File struct {
+	Header
+	set *safetensors.Set
+}
+
+// Open maps a packed file and verifies it. packing is the version of the packing that
+// the program does itself.
+func Open(name string, packing int) (*File, error) {
+	set, err := safetensors.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	if err != nil {
+		return nil, fmt.Errorf("is no packed file, or is damaged: %w", err)
+	}
+	f := &File{set: set}
+	if err := f.check(packing); err != nil {
+		_ = set.Close() // what is wrong with the file is the news
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) check(packing int) error {
+	meta := f.set.Metadata()
+	version, ok := meta[keyFormat]
+	if !ok {
+		return errForeign
+	}
+	if want := fmt.Sprint(FormatVersion); version != want {
+		return fmt.Errorf("has version %.20q of the packed format, this Mynah reads %s: write it again with mynah quantize", version, want)
+	}
+	if err := f.parse(meta); err != nil {
+		return err
+	}
+	if f.Packing != packing {
+		return fmt.Errorf("was packed by version %d of the packing, this Mynah has %d: write it again with mynah quantize", f.Packing, packing)
+	}
+	var covered []safetensors.Tensor
+	for _, name := range f.set.Names() {
+		covered = append(covered, safetensors.Tensor{Name: name, Data: safetensors.Bytes(f.set.Raw(name))})
+	}
+	sum, err := checksum(meta, covered)
+	if err != nil {
+		return err
+	}
+	if meta[keyChecksum] != sum {
+		return fmt.Errorf("is damaged: its checksum is %s, wanted %.20q", sum, meta[keyChecksum])
+	}
+	return nil
+}
+
+// Weights returns the tensors of a folder of the checkpoint, "." or
+// "speech_tokenizer". They die with the file's Close.
+func (f *File) Weights(folder string) *safetensors.Set {
+	return f.set.Under(WeightsName(folder, ""))
+}
+
+// Bytes returns the size of all tensors.
+func (f *File) Bytes() int64 { return f.set.Bytes() }
+
+// Close unmaps the file.
+func (f *File) Close() error { return f.set.Close() }
+
+// FS returns the small files.
+func (f *File) FS() fs.FS { return smallFS{f.set.Under(filesFolder)} }
+
+// covers reports whether the checksum is over a tensor: over those that only a packed
+// file has.
+func covers(name string) bool {
+	return strings.HasPrefix(name, filesFolder) || strings.Contains(name, ".int4.") || strings.Contains(name, ".int8.")
+}
+
+// checksum is over the metadata and the covered tensors, by name.
+func checksum(meta map[string]string, tensors []safetensors.Tensor) (string, error) {
+	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if key != keyChecksum {
+			fmt.Fprintf(crc, "%q=%q\n", key, meta[key])
+		}
+	}
+	sorted := slices.Clone(tensors)
+	slices.SortFunc(sorted, func(a, b safetensors.Tensor) int { return strings.Compare(a.Name, b.Name) })
+	for _, t := range sorted {
+		if !covers(t.Name) || t.Data == nil {
+			continue
+		}
+		fmt.Fprintf(crc, "%q\n", t.Name)
+		if err := t.Data(crc); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("crc32c:%08x", crc.Sum32()), nil
+}
+
+// Write writes a packed file: aside first, then renamed, so that there is never half a
+// file of this name. files are the small files of a WholeModel. It stops with the
+// context.
+func Write(ctx context.Context, name string, h Header, files fs.FS, tensors []safetensors.Tensor) error {
+	tensors = slices.Clone(tensors)
+	if files != nil {
+		small, err := embed(files)
+		if err != nil {
+			return err
+		}
+		tensors = append(tensors, small...)
+	}
+	meta := h.metadata()
+	sum, err := checksum(meta, tensors)
+	if err != nil {
+		return err
+	}
+	meta[keyChecksum] = sum
+	return replaceFile(name, func(w io.Writer) error { return safetensors.Write(&stoppable{ctx, w}, tensors, meta) })
+}
+
+// stoppable is a writer that fails once its context has ended. It writes in pieces.
+type stoppable struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (s *stoppable) Write(p []byte) (n int, err error) {
+	const piece = 8 << 20
+	for n < len(p) {
+		if err := s.ctx.Err(); err != nil {
+			return n, err
+		}
+		done, err := s.w.Write(p[n:min(n+piece, len(p))])
+		n += done
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// embed reads the small files that there are.
+func embed(fsys fs.FS) ([]safetensors.Tensor, error) {
+	var tensors []safetensors.Tensor
+	for _, name := range smallFiles {
+		data, err := readSmall(fsys, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		tensors = append(tensors, safetensors.Tensor{Name: filesFolder + name, DType: safetensors.U8, Shape: []int{len(data)}, Data: safetensors.Bytes(data)})
+	}
+	return tensors, nil
+}
+
+func readSmall(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSmallFile+1))
+	if err == nil && len(data) > maxSmallFile {
+		err = fmt.Errorf("%s: over %d bytes", name, maxSmallFile)
+	}
+	return data, err
+}
+
+// replaceFile writes a file aside and renames it.
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), ".mynah-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// smallFS is a file system of tensors of bytes. It has files only, no directories.
+type smallFS struct{ set *safetensors.Set }
+
+// Open opens the file that is the tensor of this name.
+func (s smallFS) Open(name string) (fs.File, error) {
+	info, ok := s.set.Info(name)
+	if !ok || info.DType != safetensors.U8 || !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	data := s.set.Raw(name)
+	return &smallFile{bytes.NewReader(data), smallInfo{path.Base(name), int64(len(data))}}, nil
+}
+
+type smallFile struct {
+	*bytes.Reader
+	info smallInfo
+}
+
+func (f *smallFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *smallFile) Close() error               { return nil }
+
+type smallInfo struct {
+	name string
+	size int64
+}
+
+func (i smallInfo) Name() string       { return i.name }
+func (i smallInfo) Size() int64        { return i.size }
+func (i smallInfo) Mode() fs.FileMode  { return 0o444 }
+func (i smallInfo) ModTime() time.Time { return time.Time{} }
+func (i smallInfo) IsDir() bool        { return false }
+func (i smallInfo) Sys() any           { return nil }
+
+// Is reports whether there is a packed file of this name, of any version.
+func Is(name string) bool {
+	set, err := safetensors.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	if err != nil {
+		return false
+	}
+	defer set.Close()
+	_, ok := set.Metadata()[keyFormat]
+	return ok
+}

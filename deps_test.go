@@ -21,14 +21,15 @@ const module = "github.com/mynah-tts/mynah"
 // layers is the table of docs/architecture.md: what of ours each package may
 // import, tests left out. A folder stands for everything in it.
 var layers = map[string][]string{
-	"cmd/mynah":            {"synth", "internal/audio", "internal/config", "internal/cpu", "internal/kernel", "internal/plainjson", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
-	"synth":                {"talker", "talker/prompt", "predictor", "codec", "sampler", "internal/cpu", "internal/kernel", "internal/nn", "internal/plainjson", "internal/safetensors", "internal/team", "internal/text", "internal/tokenizer", "internal/voice"},
+	"cmd/mynah":            {"synth", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
+	"synth":                {"talker", "talker/prompt", "predictor", "codec", "sampler", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/team", "internal/text", "internal/tokenizer", "internal/voice"},
 	"talker":               {"internal/kernel", "internal/nn", "internal/safetensors"},
 	"talker/prompt":        {"talker", "internal/kernel", "internal/nn", "internal/tokenizer"},
 	"predictor":            {"internal/kernel", "internal/nn", "internal/safetensors"},
 	"codec":                {"internal/kernel", "internal/nn", "internal/plainjson", "internal/safetensors", "internal/team"},
 	"sampler":              {},
 	"internal/nn":          {"internal/kernel", "internal/quant", "internal/safetensors", "internal/team"},
+	"internal/bench":       {"internal/kernel", "internal/nn", "internal/team"},
 	"internal/kernel":      {"internal/cpu"},
 	"internal/team":        {},
 	"internal/cpu":         {},
@@ -38,6 +39,8 @@ var layers = map[string][]string{
 	"internal/audio":       {},
 	"internal/config":      {},
 	"internal/plainjson":   {},
+	"internal/profile":     {},
+	"internal/packed":      {"internal/safetensors"},
 	"internal/quant":       {"internal/kernel"},
 	"internal/voice":       {},
 	"internal/paritytest":  {"internal/safetensors"},

@@ -82,21 +82,17 @@ func (c *config) dropsInstruct() bool {
 // books.
 func (c *config) checkCodes(cc codec.Config) error {
 	books := cc.Decoder.Bins
-	codes := c.Talker.Vocab - controlIDs
+	codes := c.Talker.Codes()
 	switch {
 	case cc.Decoder.Groups != c.Talker.Groups:
 		return fmt.Errorf("config.json has %d codes a frame, speech_tokenizer/config.json %d", c.Talker.Groups, cc.Decoder.Groups)
-	case codes < 1 || codes > books:
-		return fmt.Errorf("config.json: talker vocab_size %d less %d control ids leaves %d codes, the codec's books have %d", c.Talker.Vocab, controlIDs, codes, books)
+	case codes > books:
+		return fmt.Errorf("config.json: talker vocab_size %d less %d control ids leaves %d codes, the codec's books have %d", c.Talker.Vocab, talker.ControlIDs, codes, books)
 	case c.Talker.Predictor.Vocab > books:
 		return fmt.Errorf("config.json: predictor vocab_size is %d, the codec's books have %d", c.Talker.Predictor.Vocab, books)
 	}
 	return nil
 }
-
-// controlIDs is the number of ids at the end of the talker's vocabulary that are no
-// codes; all of them but the end token are suppressed.
-const controlIDs = 1024
 
 // readJSON decodes a JSON file of bounded size. Errors name the file.
 func readJSON(fsys fs.FS, name string, v any) error {

@@ -21,7 +21,8 @@
 //
 // Any number of streams may be open at once; their frames take turns. The same
 // request gives the same samples whatever else runs, and however many threads
-// there are: seed, text, voice, parameters, model and instruction level decide.
+// there are: seed, text, voice, parameters, model, precision and instruction level
+// decide.
 //
 // Here, and only here, the models meet: the talker chooses code 0 of a frame, the
 // predictor the others, the codec makes samples of them, and the sum of the

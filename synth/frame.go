@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mynah-tts/mynah/internal/kernel"
+	"github.com/mynah-tts/mynah/internal/profile"
 	"github.com/mynah-tts/mynah/predictor"
 )
 
@@ -18,12 +19,14 @@ var (
 // step makes one frame: code 0, the residual codes, the samples. From the second
 // frame on the talker first hears the one before.
 func (s *Stream) step() error {
+	s.m.prof.Begin(s.number, s.done.Frames)
 	if s.done.Frames > 0 {
 		if err := s.hear(); err != nil {
 			return err
 		}
 	}
 	code0, err := s.pick.Pick(s.state.Logits, s.plan.noise)
+	s.m.prof.Lap(profile.FirstPick)
 	if err != nil {
 		return fmt.Errorf("synth: frame %d: %w", s.done.Frames, err)
 	}
@@ -41,6 +44,8 @@ func (s *Stream) step() error {
 	if err := s.m.codec.Decode(s.m.work, s.m.cs, s.sound, s.pcm, s.codes); err != nil {
 		return fmt.Errorf("synth: frame %d: %w", s.done.Frames, err)
 	}
+	s.m.prof.Lap(profile.Codec)
+	s.m.prof.End()
 	s.done.Frames++
 	return nil
 }
@@ -69,7 +74,9 @@ func (s *Stream) hear() error {
 		text = s.text
 	}
 	kernel.AddF32(s.row, text)
+	s.m.prof.Lap(profile.Input)
 	s.states[0] = s.state
 	s.m.talker.Step(s.m.work, s.m.ts, s.states[:], s.row)
+	s.m.prof.Lap(profile.Talker)
 	return nil
 }

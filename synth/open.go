@@ -3,6 +3,7 @@ package synth
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -10,6 +11,8 @@ import (
 	"github.com/mynah-tts/mynah/codec"
 	"github.com/mynah-tts/mynah/internal/cpu"
 	"github.com/mynah-tts/mynah/internal/nn"
+	"github.com/mynah-tts/mynah/internal/packed"
+	"github.com/mynah-tts/mynah/internal/profile"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 	"github.com/mynah-tts/mynah/internal/team"
 	"github.com/mynah-tts/mynah/internal/tokenizer"
@@ -29,6 +32,18 @@ type Options struct {
 	// Threads is the number of workers; 0 takes one for each physical core that
 	// this process may use in full.
 	Threads int
+
+	// Cache is a folder that keeps packed matrices of checkpoint directories, so that
+	// they are packed once; none if empty.
+	Cache string
+
+	// Warn, if set, is told in one sentence what went wrong without harm: a cache that
+	// cannot be used.
+	Warn func(message string)
+
+	// Profile, if not nil, records the time of every stage. It is for the program's
+	// own commands. It may be read while no stream computes.
+	Profile *profile.Recorder
 }
 
 // maxThreads bounds Options.Threads.
@@ -48,7 +63,7 @@ type Model struct {
 	talker   *talker.Model
 	pred     *predictor.Model
 	codec    *codec.Decoder
-	weights  []*safetensors.Set
+	weights  []io.Closer
 
 	// mu guards everything below: one goroutine computes at a time, for one frame
 	// or one slice of a prompt.
@@ -59,6 +74,7 @@ type Model struct {
 	ts     *talker.Scratch
 	ps     *predictor.Scratch
 	cs     *codec.Scratch
+	prof   *profile.Recorder // nil when off
 }
 
 // Info describes a model.
@@ -71,7 +87,7 @@ type Info struct {
 	Speakers   []string // preset voices, sorted
 	Languages  []string // names that a request may use besides "auto", sorted
 	Instruct   bool     // whether the checkpoint takes instructions
-	Bytes      int64    // of its weights
+	Bytes      int64    // of the tensors in its files
 	Precision  Precision
 	Threads    int // workers
 	MaxFrames  int // the checkpoint's bound of an utterance
@@ -80,20 +96,24 @@ type Info struct {
 // ErrClosed is returned by streams of a closed model.
 var ErrClosed = errors.New("synth: the model is closed")
 
-// Open opens a checkpoint directory in the published Hugging Face layout. Weights
-// are mapped, not read. Everything is checked before Open returns: an error names
-// the file and, where there is one, the tensor, what was found and what was wanted.
-func Open(dir string, opts Options) (*Model, error) {
-	info, err := os.Stat(dir)
+// Open opens a checkpoint directory in the published Hugging Face layout, or a file
+// that Pack wrote. Weights are mapped, not read. Everything is checked before Open
+// returns: an error names the file and, where there is one, the tensor, what was found
+// and what was wanted.
+func Open(path string, opts Options) (*Model, error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("model directory %s: %w", dir, cause(err))
+		return nil, fmt.Errorf("model directory %s: %w", path, cause(err))
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("model directory %s: is a file, wanted a directory with config.json and model.safetensors", dir)
+	what, m := "directory", (*Model)(nil)
+	if info.IsDir() {
+		m, err = open(&source{fsys: os.DirFS(path), dir: path}, path, opts)
+	} else {
+		what = "file"
+		m, err = openPacked(path, opts)
 	}
-	m, err := OpenFS(os.DirFS(dir), dir, opts)
 	if err != nil {
-		return nil, fmt.Errorf("model directory %s: %w", dir, err)
+		return nil, fmt.Errorf("model %s %s: %w", what, path, err)
 	}
 	return m, nil
 }
@@ -119,87 +139,141 @@ func OpenBuiltin(opts Options) (*Model, error) {
 // OpenFS opens a checkpoint in any file system; name is what Info calls it. Files of
 // the operating system are mapped, others read into memory.
 func OpenFS(fsys fs.FS, name string, opts Options) (*Model, error) {
+	return open(&source{fsys: fsys}, name, opts)
+}
+
+// source is what a model is opened from.
+type source struct {
+	fsys         fs.FS
+	dir          string           // of the operating system, or empty
+	packed       *packed.File     // or nil
+	main, speech *safetensors.Set // the models' weights, and the codec's
+}
+
+// open opens a model. A packed file is closed with it, also if that fails.
+func open(src *source, name string, opts Options) (*Model, error) {
+	src.fsys = regularFiles{src.fsys}
+	m := &Model{}
+	if src.packed != nil {
+		m.weights = append(m.weights, src.packed)
+	}
+	if err := m.open(src, name, opts); err != nil {
+		m.closeWeights()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Model) open(src *source, name string, opts Options) error {
 	if opts.Threads < 0 || opts.Threads > maxThreads {
-		return nil, fmt.Errorf("threads is %d, allowed are 0 for the machine's own number or 1 to %d", opts.Threads, maxThreads)
+		return fmt.Errorf("threads is %d, allowed are 0 for the machine's own number or 1 to %d", opts.Threads, maxThreads)
 	}
 	if err := cpu.Check(); err != nil {
-		return nil, err
+		return err
 	}
 	if opts.Threads == 0 {
 		opts.Threads, _ = cpu.Threads()
 	}
-	m := &Model{}
-	if err := m.load(fsys); err != nil {
-		m.closeWeights()
-		return nil, err
-	}
-	precision, err := opts.Precision.fill(m.weightBytes())
-	if err == nil {
-		err = m.quantize(precision)
-	}
-	if err != nil {
-		m.closeWeights()
-		return nil, err
+	if err := m.load(src, &opts); err != nil {
+		return err
 	}
 	if err := m.prepare(opts.Threads); err != nil {
-		m.Close()
-		return nil, err
+		m.team.Close()
+		return err
+	}
+	if opts.Profile != nil {
+		m.prof, m.ps.Watch = opts.Profile, opts.Profile
 	}
 	m.info = m.describe(name, opts.Threads)
-	m.info.Precision = precision
-	return m, nil
+	m.info.Precision = opts.Precision
+	return nil
 }
 
-// load reads configs and tokenizer and takes all weights.
-func (m *Model) load(fsys fs.FS) error {
-	if err := readJSON(fsys, "config.json", &m.cfg); err != nil {
+// load reads configs and tokenizer, takes all weights and packs them as the options
+// say, whose precision it completes.
+func (m *Model) load(src *source, opts *Options) error {
+	cc, err := m.readConfigs(src.fsys)
+	if err != nil {
 		return err
+	}
+	if err := m.openWeights(src); err != nil {
+		return err
+	}
+	if opts.Precision, err = src.precision(opts.Precision); err != nil {
+		return err
+	}
+	if opts.Precision.form() != "" && src.dir != "" && opts.Cache != "" {
+		return m.takeCached(src, cc, opts)
+	}
+	return m.take(src.main, src.speech, cc, opts.Precision)
+}
+
+// readConfigs reads configs and tokenizer, and returns the codec's config.
+func (m *Model) readConfigs(fsys fs.FS) (cc codec.Config, err error) {
+	if err := readJSON(fsys, "config.json", &m.cfg); err != nil {
+		return cc, err
 	}
 	if err := m.cfg.validate(); err != nil {
-		return fmt.Errorf("config.json: %w", err)
+		return cc, fmt.Errorf("config.json: %w", err)
 	}
-	var err error
 	if m.defaults, err = readDefaults(fsys); err != nil {
-		return err
+		return cc, err
 	}
 	tok, err := tokenizer.Load(fsys)
 	if err != nil {
-		return err
+		return cc, err
+	}
+	if size := tok.Size(); size > m.cfg.Talker.TextVocab {
+		return cc, fmt.Errorf("the tokenizer has ids up to %d, text_vocab_size in config.json is %d", size-1, m.cfg.Talker.TextVocab)
 	}
 	if m.encoder, err = prompt.NewEncoder(tok, m.cfg.Specials); err != nil {
+		return cc, err
+	}
+	if cc, err = readCodecConfig(fsys); err != nil {
+		return cc, err
+	}
+	return cc, m.cfg.checkCodes(cc)
+}
+
+// openWeights opens both sets of weights.
+func (m *Model) openWeights(src *source) error {
+	if src.packed != nil {
+		src.main, src.speech = src.packed.Weights("."), src.packed.Weights(codecDir)
+		m.info.Bytes = src.packed.Bytes()
+		return nil
+	}
+	for _, s := range []struct {
+		to  **safetensors.Set
+		dir string
+	}{{&src.main, "."}, {&src.speech, codecDir}} {
+		set, err := safetensors.OpenModel(src.fsys, s.dir)
+		if err != nil {
+			return err
+		}
+		m.weights = append(m.weights, set)
+		m.info.Bytes += set.Bytes()
+		*s.to = set
+	}
+	return nil
+}
+
+// take takes the weights of all models and packs them.
+func (m *Model) take(main, speech *safetensors.Set, cc codec.Config, p Precision) error {
+	if err := m.takeWeights(main, speech, cc); err != nil {
 		return err
 	}
-	cc, err := readCodecConfig(fsys)
-	if err != nil {
-		return err
-	}
-	if err := m.cfg.checkCodes(cc); err != nil {
-		return err
-	}
-	main, err := m.openWeights(fsys, ".")
-	if err != nil {
-		return err
-	}
+	return m.quantize(p)
+}
+
+func (m *Model) takeWeights(main, speech *safetensors.Set, cc codec.Config) (err error) {
 	if m.talker, err = talker.Load(main, m.cfg.Talker.Config); err != nil {
 		return err
 	}
 	if m.pred, err = predictor.Load(main, m.cfg.Talker.Predictor, m.cfg.Talker.Hidden); err != nil {
 		return err
 	}
-	speech, err := m.openWeights(fsys, codecDir)
-	if err != nil {
-		return err
-	}
 	m.codec, err = codec.LoadDecoder(speech, cc)
 	return err
-}
-
-func (m *Model) openWeights(fsys fs.FS, dir string) (*safetensors.Set, error) {
-	set, err := safetensors.OpenModel(fsys, dir)
-	if err == nil {
-		m.weights = append(m.weights, set)
-	}
-	return set, err
 }
 
 // prepare makes what computing needs: the team, scratch, and the rows that every
@@ -221,15 +295,8 @@ func (m *Model) describe(name string, threads int) Info {
 		Speakers: prompt.Speakers(&m.cfg.Talker.Config), Languages: prompt.Languages(&m.cfg.Talker.Config),
 		Instruct: m.cfg.Kind != Base && !m.cfg.dropsInstruct(), Threads: threads, MaxFrames: m.defaults.maxFrames,
 	}
-	info.Bytes = m.weightBytes()
+	info.Bytes = m.info.Bytes
 	return info
-}
-
-func (m *Model) weightBytes() (n int64) {
-	for _, w := range m.weights {
-		n += w.Bytes()
-	}
-	return n
 }
 
 // Info describes the model.

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,12 +83,46 @@ func (m *Model) quantize(p Precision) error {
 	if err := m.talker.Quantize(nn.Precision(p.Talker)); err != nil {
 		return fmt.Errorf("talker: %w", err)
 	}
-	predictor := nn.Precision(p.Predictor)
-	if p.Predictor == "int4" {
-		predictor = nn.Int4A8
-	}
-	if err := m.pred.Quantize(predictor); err != nil {
+	if err := m.pred.Quantize(p.predictor()); err != nil {
 		return fmt.Errorf("predictor: %w", err)
 	}
 	return nil
+}
+
+// predictor is the predictor's precision in nn's terms.
+func (p Precision) predictor() nn.Precision {
+	if p.Predictor == "int4" {
+		return nn.Int4A8
+	}
+	return nn.Precision(p.Predictor)
+}
+
+// form is what talker and predictor are packed as, in a word for a file's name; "" if
+// neither is.
+func (p Precision) form() string {
+	talker, predictor := nn.Precision(p.Talker).Form(), p.predictor().Form()
+	if talker == "" && predictor == "" {
+		return ""
+	}
+	return cmp.Or(talker, "float") + "-" + cmp.Or(predictor, "float")
+}
+
+// precision completes what was asked for by what the source is: by its size, or by what
+// a packed file holds, which cannot be changed.
+func (src *source) precision(p Precision) (Precision, error) {
+	if src.packed == nil {
+		return p.fill(src.main.Bytes() + src.speech.Bytes())
+	}
+	h := src.packed.Header
+	held := Precision{Talker: h.Talker, Predictor: h.Predictor, Codec: h.Codec}
+	p, err := Precision{cmp.Or(p.Talker, held.Talker), cmp.Or(p.Predictor, held.Predictor), cmp.Or(p.Codec, held.Codec)}.fill(0)
+	switch {
+	case err != nil:
+		return p, err
+	case nn.Precision(p.Talker).Form() != nn.Precision(held.Talker).Form():
+		return p, fmt.Errorf("talker precision %s was asked for, the file holds %s", p.Talker, held.Talker)
+	case p.predictor().Form() != held.predictor().Form():
+		return p, fmt.Errorf("predictor precision %s was asked for, the file holds %s", p.Predictor, held.Predictor)
+	}
+	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/mynah-tts/mynah/internal/plainjson"
+	"github.com/mynah-tts/mynah/internal/text"
 )
 
 // Reference is a voice to imitate, for Base checkpoints. With codes and transcript
@@ -66,8 +67,8 @@ func (m *Model) flatten(r *Reference) ([]int32, error) {
 		return nil, nil
 	case len(r.Codes) == 0:
 		return nil, requestErrorf(param, "a transcript needs the codes that it belongs to")
-	case r.Text == "":
-		return nil, requestErrorf(param, "%d frames of codes need their transcript", len(r.Codes))
+	case !text.Speakable(r.Text):
+		return nil, requestErrorf(param, "%d frames of codes need their transcript, %q says nothing", len(r.Codes), abridged(r.Text))
 	case len(r.Codes) > maxReferenceFrames:
 		return nil, requestErrorf(param, "%d frames of codes, allowed are %d", len(r.Codes), maxReferenceFrames)
 	}
@@ -90,7 +91,7 @@ func (m *Model) flatten(r *Reference) ([]int32, error) {
 // codes returns how many codes a group has.
 func (m *Model) codes(group int) int {
 	if group == 0 {
-		return m.cfg.Talker.Vocab - controlIDs
+		return m.cfg.Talker.Codes()
 	}
 	return m.cfg.Talker.Predictor.Vocab
 }

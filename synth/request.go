@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/mynah-tts/mynah/sampler"
@@ -83,20 +84,26 @@ func FrameBound(maxFrames, textTokens int) int {
 // apply merges the overrides into a checkpoint's defaults and checks the result.
 func (s Sampling) apply(d defaults) (talker, residual sampler.Params, err error) {
 	talker, residual = d.talker, d.residual
+	for _, f := range []struct {
+		param string
+		to    *float32
+		from  *float64
+	}{
+		{"temperature", &talker.Temperature, s.Temperature}, {"top_p", &talker.TopP, s.TopP},
+		{"repetition_penalty", &talker.RepetitionPenalty, s.RepetitionPenalty},
+		{subPrefix + "temperature", &residual.Temperature, s.SubTemperature}, {subPrefix + "top_p", &residual.TopP, s.SubTopP},
+	} {
+		if err := set(f.to, f.from, f.param); err != nil {
+			return talker, residual, err
+		}
+	}
 	if s.Temperature != nil {
 		talker.DoSample = *s.Temperature != 0
-		if *s.Temperature == 0 {
-			residual.DoSample = false
-		}
+		residual.DoSample = residual.DoSample && talker.DoSample
 	}
 	if s.SubTemperature != nil {
 		residual.DoSample = *s.SubTemperature != 0
 	}
-	set(&talker.Temperature, s.Temperature)
-	set(&talker.TopP, s.TopP)
-	set(&talker.RepetitionPenalty, s.RepetitionPenalty)
-	set(&residual.Temperature, s.SubTemperature)
-	set(&residual.TopP, s.SubTopP)
 	talker.TopK, residual.TopK = or(s.TopK, talker.TopK), or(s.SubTopK, residual.TopK)
 	if err := talker.Validate(""); err != nil {
 		return talker, residual, rangeError(err)
@@ -104,11 +111,22 @@ func (s Sampling) apply(d defaults) (talker, residual sampler.Params, err error)
 	return talker, residual, rangeError(residual.Validate(subPrefix))
 }
 
-func set(to *float32, from *float64) {
-	if from != nil {
-		*to = float32(*from)
+// set takes an override that is given. What would turn into 0 or infinity as a
+// float32 is refused as it was written.
+func set(to *float32, from *float64, param string) error {
+	if from == nil {
+		return nil
 	}
+	if size := math.Abs(*from); size > math.MaxFloat32 || size != 0 && size < smallestValue {
+		return requestErrorf(param, "%g, allowed are 0 and sizes from %g to %g", *from, smallestValue, float32(math.MaxFloat32))
+	}
+	*to = float32(*from)
+	return nil
 }
+
+// smallestValue is the smallest size of a sampling value other than 0: smaller ones
+// would turn logits into infinities.
+const smallestValue = 1e-6
 
 // rangeError turns the sampler's refusal into the request's.
 func rangeError(err error) error {

@@ -21,6 +21,9 @@ const MaxTextRunes = 10_000
 // cannot be: the computing happens in the stream's Next. ctx cancels the stream
 // between frames.
 func (m *Model) Speak(ctx context.Context, r Request) (*Stream, error) {
+	if ctx == nil {
+		return nil, errors.New("synth: Speak needs a context")
+	}
 	started := time.Now()
 	p, err := m.plan(r)
 	if err != nil {
@@ -75,8 +78,10 @@ func (m *Model) plan(r Request) (*plan, error) {
 	if p.request.WholeText, err = m.wholeText(r); err != nil {
 		return nil, err
 	}
-	p.frameBound, err = m.frameBound(r.MaxFrames, len(p.request.Text))
-	return p, err
+	if p.frameBound, err = m.frameBound(r.MaxFrames, len(p.request.Text)); err != nil {
+		return nil, err
+	}
+	return p, m.planPositions(p)
 }
 
 // planVoice resolves whose voice speaks and refuses what the kind of checkpoint
@@ -108,12 +113,14 @@ func (m *Model) planVoice(p *plan, r Request) error {
 		}
 		p.request.XVector, p.request.RefCodes = r.Reference.XVector, codes
 	}
-	return m.checkNames(p)
+	return nil
 }
 
-// checkNames refuses unknown languages and speakers before any computing.
-func (m *Model) checkNames(p *plan) error {
-	err := m.prompts.Check(p.request.Language, p.request.Speaker)
+// planPositions refuses unknown languages and speakers, and prompts that are too
+// long, before any computing. It fits the bound of frames into the positions that the
+// talker was trained for.
+func (m *Model) planPositions(p *plan) error {
+	rows, err := m.prompts.Positions(p.request)
 	var name *prompt.NameError
 	if errors.As(err, &name) {
 		param := name.Kind
@@ -122,7 +129,15 @@ func (m *Model) checkNames(p *plan) error {
 		}
 		return &RequestError{Param: param, Message: name.Error()}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	room := m.cfg.Talker.MaxPositions - rows
+	if room < 1 {
+		return requestErrorf("input", "the prompt takes %d positions, this checkpoint has %d", rows, m.cfg.Talker.MaxPositions)
+	}
+	p.frameBound = min(p.frameBound, room)
+	return nil
 }
 
 // wholeText tells the layout: the reference's default for the kind of checkpoint,
@@ -146,22 +161,6 @@ func (m *Model) frameBound(asked, textTokens int) (int, error) {
 		asked = m.defaults.maxFrames
 	}
 	return FrameBound(asked, textTokens), nil
-}
-
-// build assembles the prompt and fits the bound of frames into the positions that
-// the talker was trained for.
-func (m *Model) build(p *plan) (*prompt.Prompt, error) {
-	pr, err := m.prompts.Build(m.work, m.ts, p.request)
-	if err != nil {
-		return nil, err
-	}
-	rows := len(pr.Rows) / m.cfg.Talker.Hidden
-	room := m.cfg.Talker.MaxPositions - rows
-	if room < 1 {
-		return nil, requestErrorf("input", "the prompt takes %d positions, this checkpoint has %d", rows, m.cfg.Talker.MaxPositions)
-	}
-	p.frameBound = min(p.frameBound, room)
-	return pr, nil
 }
 
 // cleanText checks text that a user wrote: valid UTF-8, no NUL, of bounded length.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mynah-tts/mynah/codec"
+	"github.com/mynah-tts/mynah/internal/profile"
 	"github.com/mynah-tts/mynah/predictor"
 	"github.com/mynah-tts/mynah/sampler"
 	"github.com/mynah-tts/mynah/talker"
@@ -21,6 +22,7 @@ type Stream struct {
 	ctx     context.Context
 	plan    *plan
 	started time.Time
+	number  int // of the stream in a profile
 	done    Done
 	phase   phase
 	err     error // what Next returns once the stream is over
@@ -148,10 +150,13 @@ func (s *Stream) cancelled() bool { return s.ctx.Err() != nil }
 
 // start assembles the prompt.
 func (s *Stream) start() (Event, error) {
+	s.number = s.m.prof.Stream()
+	s.m.prof.Begin(s.number, 0)
 	var err error
-	if s.prompt, err = s.m.build(s.plan); err != nil {
+	if s.prompt, err = s.m.prompts.Build(s.m.work, s.m.ts, s.plan.request); err != nil {
 		return nil, err
 	}
+	s.m.prof.Lap(profile.Prompt)
 	rows := len(s.prompt.Rows) / s.m.cfg.Talker.Hidden
 	s.state = s.m.talker.NewState(rows + s.plan.frameBound)
 	s.sound = s.m.codec.NewState(referenceFrames)
@@ -165,11 +170,13 @@ func (s *Stream) start() (Event, error) {
 // prefill computes the prompt and brings the codec past the reference, if there is
 // one: the voice goes on as if it had spoken that.
 func (s *Stream) prefill() error {
+	s.m.prof.Begin(s.number, 0)
 	s.m.talker.Extend(s.m.work, s.m.ts, s.state, s.prompt.Rows, s.cancelled)
 	if s.cancelled() {
 		return errCancelled
 	}
 	s.m.talker.Logits(s.m.work, s.state)
+	s.m.prof.Lap(profile.Prefill)
 	if err := s.hearReference(); err != nil {
 		return err
 	}
@@ -178,6 +185,12 @@ func (s *Stream) prefill() error {
 }
 
 func (s *Stream) hearReference() error {
+	if len(s.plan.request.RefCodes) == 0 {
+		return nil
+	}
+	if s.plan.request.RefCodes == nil {
+		return nil
+	}
 	groups, hop := s.m.cfg.Talker.Groups, s.m.codec.Hop()
 	unheard := make([]float32, referenceFrames*hop)
 	for codes := s.plan.request.RefCodes; len(codes) > 0; {
@@ -186,9 +199,10 @@ func (s *Stream) hearReference() error {
 			return errCancelled
 		}
 		if err := s.m.codec.Decode(s.m.work, s.m.cs, s.sound, unheard[:n*hop], codes[:n*groups]); err != nil {
-			return fmt.Errorf("reference: %w", err)
+			return fmt.Errorf("synth: reference: %w", err)
 		}
 		codes = codes[n*groups:]
 	}
+	s.m.prof.Lap(profile.Reference)
 	return nil
 }

@@ -40,6 +40,7 @@ func (c *doctorCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" {
 		p.note("warning: %s", unknown)
 	}
+	c.warn = p.warn
 	d := diagnosis{Machine: examineMachine(c.Threads), Model: examineModel(&c.modelFlags), Problems: []string{}}
 	for _, checks := range [][]check{d.Machine.Checks, d.Model.Checks} {
 		for _, each := range checks {

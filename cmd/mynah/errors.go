@@ -73,6 +73,9 @@ func (p *program) note(format string, args ...any) {
 	fmt.Fprintf(p.stderr, "mynah: %s\n", oneLine(fmt.Sprintf(format, args...)))
 }
 
+// warn writes a warning to standard error.
+func (p *program) warn(message string) { p.note("warning: %s", message) }
+
 // oneLine escapes what could break the line or act on a terminal.
 func oneLine(s string) string {
 	var b strings.Builder

@@ -1,43 +1,80 @@
 package main
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mynah-tts/mynah/internal/cpu"
+	"github.com/mynah-tts/mynah/internal/profile"
 	"github.com/mynah-tts/mynah/synth"
 )
 
 // modelFlags choose a checkpoint and how it is run.
 type modelFlags struct {
-	Model string `help:"Checkpoint directory, in the published Hugging Face layout." placeholder:"DIR" type:"path" unset:"the built-in voice"`
+	Model string `help:"Checkpoint directory, in the published Hugging Face layout, or a file that mynah quantize wrote." placeholder:"PATH" type:"path" unset:"the built-in voice"`
+	computeFlags
+}
 
+// computeFlags choose how a checkpoint is run.
+type computeFlags struct {
 	Precision          string `help:"How the checkpoint's matrices are held: as they are, or packed into integers, which is faster and less exact. Part of what decides the samples." allowed:"f32,default,fast" placeholder:"NAME" unset:"f32 up to 128 MiB of weights, otherwise default"`
 	TalkerPrecision    string `help:"The talker's alone." allowed:"f32,bf16,int4-a16,int4-a8" placeholder:"NAME" unset:"that of --precision; default and fast are int4-a8"`
 	PredictorPrecision string `help:"The code predictor's alone." allowed:"f32,int8,int4" placeholder:"NAME" unset:"that of --precision; default is int8, fast int4"`
 
+	Cache string `help:"Folder that keeps packed matrices of checkpoint directories, so that the next start is quick; off is none. Changes no sample." placeholder:"DIR" type:"path" unset:"mynah/packed in the user's cache directory"`
+
 	Threads int `help:"Threads that compute. 0 takes a thread for each physical core that the process may use. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
+
+	warn func(message string) // or nil
+}
+
+// noCache is the value of --cache for none.
+const noCache = "off"
+
+// cacheDir is where packed matrices are kept, "" for nowhere.
+func (f *modelFlags) cacheDir() string {
+	switch f.Cache {
+	case noCache:
+		return ""
+	case "":
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "" // a user without a home
+		}
+		return filepath.Join(dir, "mynah", "packed")
+	}
+	return f.Cache
 }
 
 // open opens the checkpoint.
-func (f *modelFlags) open() (*synth.Model, error) {
+func (f *modelFlags) open() (*synth.Model, error) { return f.openRecorded(nil) }
+
+// openRecorded opens the checkpoint with a recorder of the time that its stages take.
+func (f *modelFlags) openRecorded(recorder *profile.Recorder) (*synth.Model, error) {
 	if err := checkLevel(); err != nil {
 		return nil, err
 	}
-	precision, err := synth.NamedPrecision(f.Precision)
+	precision, err := choosePrecision(f.Precision, f.TalkerPrecision, f.PredictorPrecision)
 	if err != nil {
-		return nil, usageErrorf("--precision: %v", err)
+		return nil, err
 	}
-	if f.TalkerPrecision != "" {
-		precision.Talker = f.TalkerPrecision
-	}
-	if f.PredictorPrecision != "" {
-		precision.Predictor = f.PredictorPrecision
-	}
-	opts := synth.Options{Threads: f.Threads, Precision: precision}
+	opts := synth.Options{Threads: f.Threads, Precision: precision, Cache: f.cacheDir(), Warn: f.warn, Profile: recorder}
 	if f.Model == "" {
 		return synth.OpenBuiltin(opts)
 	}
 	return synth.Open(f.Model, opts)
+}
+
+// choosePrecision puts the flags of precision together.
+func choosePrecision(name, talker, predictor string) (synth.Precision, error) {
+	p, err := synth.NamedPrecision(name)
+	if err != nil {
+		return p, usageErrorf("--precision: %v", err)
+	}
+	p.Talker, p.Predictor = cmp.Or(talker, p.Talker), cmp.Or(predictor, p.Predictor)
+	return p, nil
 }
 
 // checkLevel refuses a MYNAH_CPU that names no level.

@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/mynah-tts/mynah/synth"
 )
 
 // interrupts turns signals into an orderly end: the first cancels the context, the
@@ -37,6 +39,26 @@ func catchInterrupts() (context.Context, *interrupts) {
 		os.Exit(exitFailed)
 	}()
 	return ctx, i
+}
+
+// openUnless opens a model, which may take a while, and gives up waiting for it when
+// the context is cancelled: the program then ends.
+func openUnless(ctx context.Context, open func() (*synth.Model, error)) (*synth.Model, error) {
+	type opened struct {
+		model *synth.Model
+		err   error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		model, err := open()
+		done <- opened{model, err}
+	}()
+	select {
+	case o := <-done:
+		return o.model, o.err
+	case <-ctx.Done():
+		return nil, &exitError{exitFailed, "interrupted while the model was being opened"}
+	}
 }
 
 // onSecond sets what a second signal does before it ends the program.

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mynah-tts/mynah/internal/audio"
+	"github.com/mynah-tts/mynah/internal/config"
 	"github.com/mynah-tts/mynah/internal/cpu"
 	"github.com/mynah-tts/mynah/internal/voice"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 //	appears PATTERN      wait for a file
 //	nothing PATTERN      there is no such file
 //	checkpoint DIR       write the built-in voice into DIR
-//	cut FILE N           take the last N bytes from FILE
+//	cut PATTERN N        take the last N bytes from a file
 //
 // and the condition "bound": permissions of files bind whoever runs the test.
 func TestScripts(t *testing.T) {
@@ -49,6 +50,7 @@ func TestScripts(t *testing.T) {
 			if level, ok := os.LookupEnv(cpu.EnvLevel); ok {
 				e.Setenv(cpu.EnvLevel, level)
 			}
+			e.Setenv(config.Variable("cache"), "cache") // in the script's own folder
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -149,10 +151,14 @@ func cmdCheckpoint(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdCut(ts *testscript.TestScript, _ bool, args []string) {
-	name := ts.MkAbs(args[0])
-	info, err := os.Stat(name)
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
-	ts.Check(os.Truncate(name, info.Size()-int64(number(ts, args[1]))))
+	if len(found) != 1 {
+		ts.Fatalf("%s is %q, want one file", args[0], found)
+	}
+	info, err := os.Stat(found[0])
+	ts.Check(err)
+	ts.Check(os.Truncate(found[0], info.Size()-int64(number(ts, args[1]))))
 }
 
 func TestOneLine(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/mynah-tts/mynah/codec"
+	"github.com/mynah-tts/mynah/internal/nn"
+	"github.com/mynah-tts/mynah/internal/packed"
 	"github.com/mynah-tts/mynah/internal/plainjson"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 	"github.com/mynah-tts/mynah/internal/tokenizer"
@@ -50,7 +52,8 @@ type checkpointConfig struct {
 
 // examination is a look at one checkpoint.
 type examination struct {
-	fsys fs.FS
+	fsys   fs.FS
+	packed *packed.File // or nil
 	patient
 	config  *checkpointConfig // nil if it cannot be read
 	codec   *codec.Config     // nil if it cannot be read
@@ -65,12 +68,14 @@ func examineModel(flags *modelFlags) patient {
 	if flags.Model != "" {
 		x.Name, x.fsys = flags.Model, os.DirFS(flags.Model)
 		info, err := os.Stat(flags.Model)
-		if err == nil && !info.IsDir() {
-			err = errors.New("is a file, wanted a directory")
-		}
 		if err != nil {
 			x.Checks = []check{{"directory", false, cause(err).Error()}}
 			return x.patient
+		}
+		if !info.IsDir() {
+			if x.look("packed file", x.lookPacked); x.packed == nil {
+				return x.patient
+			}
 		}
 	}
 	defer x.close()
@@ -96,6 +101,25 @@ func (x *examination) look(part string, f func() (string, error)) {
 		detail = strings.TrimPrefix(err.Error(), part+": ")
 	}
 	x.Checks = append(x.Checks, check{part, err == nil, detail})
+}
+
+// lookPacked opens a packed file.
+func (x *examination) lookPacked() (string, error) {
+	if info, err := os.Stat(x.Name); err == nil && !info.Mode().IsRegular() {
+		return "", errors.New("is neither a directory nor a regular file")
+	}
+	f, err := packed.Open(x.Name, nn.PackingVersion)
+	if err != nil {
+		return "", err
+	}
+	if f.Holds != packed.WholeModel {
+		f.Close()
+		return "", errors.New("holds packed matrices only, for the cache; wanted a file that mynah quantize wrote")
+	}
+	x.packed, x.fsys = f, f.FS()
+	return fmt.Sprintf("talker %s%s, predictor %s%s, of the checkpoint sha256 %.16s…",
+		f.Talker, packingError(f.TalkerError.Stored, f.TalkerError.Plain),
+		f.Predictor, packingError(f.PredictorError.Stored, f.PredictorError.Plain), f.Source), nil
 }
 
 var errMissing = errors.New("is missing")
@@ -170,9 +194,16 @@ func (x *examination) lookTokenizer() (string, error) {
 	return fmt.Sprintf("%d tokens in %s", tok.Size(), strings.Join(files, ", ")), nil
 }
 
+func (x *examination) openWeights(dir string) (*safetensors.Set, error) {
+	if x.packed != nil {
+		return x.packed.Weights(dir), nil
+	}
+	return safetensors.OpenModel(x.fsys, dir)
+}
+
 // lookWeights opens a set of tensors and counts it by type.
 func (x *examination) lookWeights(dir string, to **safetensors.Set) (string, error) {
-	set, err := safetensors.OpenModel(x.fsys, dir)
+	set, err := x.openWeights(dir)
 	if err != nil {
 		return "", err
 	}
@@ -220,8 +251,8 @@ func (x *examination) lookEngine(flags *modelFlags) {
 	}
 	model, err := x.open(flags)
 	if err == nil {
-		x.Memory = used() + x.Weights // which are mapped, or part of the program: Go does not count them
 		info := model.Info()
+		x.Memory = used() + info.Bytes // which are mapped, or part of the program: Go does not count them
 		model.Close()
 		x.Kind, x.Size, x.Speakers, x.Languages, x.Instruct = string(info.Kind), info.Size, info.Speakers, info.Languages, info.Instruct
 		x.Checks = append(x.Checks, check{"engine", true, allTensors})
@@ -262,6 +293,9 @@ func (x *examination) close() {
 		if set != nil {
 			set.Close()
 		}
+	}
+	if x.packed != nil {
+		x.packed.Close()
 	}
 }
 

@@ -15,15 +15,18 @@ import (
 
 // commands is what the command line may hold.
 type commands struct {
-	Say     sayCommand     `cmd:"" help:"Speak a text into a file or a pipe."`
-	Doctor  doctorCommand  `cmd:"" help:"Say what this machine and a checkpoint can do, and what is wrong with them."`
-	Version versionCommand `cmd:"" help:"Print the version."`
-	Help    helpCommand    `cmd:"" help:"Explain a command and its settings."`
+	Say      sayCommand      `cmd:"" help:"Speak a text into a file or a pipe."`
+	Doctor   doctorCommand   `cmd:"" help:"Say what this machine and a checkpoint can do, and what is wrong with them."`
+	Profile  profileCommand  `cmd:"" help:"Say where the time of each frame goes."`
+	Bench    benchCommand    `cmd:"" help:"Say how fast this machine is, and how close a model comes to it."`
+	Quantize quantizeCommand `cmd:"" help:"Pack a checkpoint into one file that opens at once."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Help     helpCommand     `cmd:"" help:"Explain a command and its settings."`
 }
 
 // otherVariables are MYNAH_… variables that are no flags: the instruction level, and
 // what tests of this repository go by.
-var otherVariables = []string{cpu.EnvLevel, "MYNAH_PARITY", "MYNAH_REQUIRE_CPU"}
+var otherVariables = []string{cpu.EnvLevel, "MYNAH_PARITY", "MYNAH_REQUIRE_CPU", "MYNAH_BENCH_MODEL", "MYNAH_BENCH_PRECISION"}
 
 // program is one run of mynah.
 type program struct {

@@ -39,9 +39,12 @@ func (c *sayCommand) Run(p *program) error {
 		return err
 	}
 	ctx, signals := catchInterrupts()
+	if !c.Quiet {
+		c.warn = p.warn
+	}
 	progress := startProgress(p.stderr, c.Quiet)
 	defer progress.stop()
-	model, err := c.open()
+	model, err := openUnless(ctx, c.open)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// quantizeCommand is `mynah quantize`.
+type quantizeCommand struct {
+	Dir string `arg:"" help:"Checkpoint directory, in the published Hugging Face layout."`
+	Out string `arg:"" help:"File to write. Only a packed file is written over."`
+
+	Precision          string `help:"What the matrices are packed as." allowed:"f32,default,fast" placeholder:"NAME" unset:"default"`
+	TalkerPrecision    string `help:"The talker's alone. int4-a16 and int4-a8 are packed alike: a file can be run as either." allowed:"f32,bf16,int4-a16,int4-a8" placeholder:"NAME" unset:"that of --precision; default and fast are int4-a8"`
+	PredictorPrecision string `help:"The code predictor's alone." allowed:"f32,int8,int4" placeholder:"NAME" unset:"that of --precision; default is int8, fast int4"`
+	Quiet              bool   `short:"q" help:"Print errors only."`
+	config.Common
+}
+
+// Help is what the help of quantize adds.
+func (c *quantizeCommand) Help() string {
+	return `The file holds all that is needed to speak: mynah say --model OUT. The same seed gives the same audio from it as from the directory at the same precision. It is written aside and renamed when it is complete.
+
+The printed error is the sum of squared differences between packed weights and the checkpoint's, relative to the sum of squared weights; behind it what it would be if each group's codes spanned its minimum and maximum.
+
+` + config.Precedence
+}
+
+// Run packs.
+func (c *quantizeCommand) Run(p *program) error {
+	if unknown := p.parser.UnknownVariables(); unknown != "" && !c.Quiet {
+		p.note("warning: %s", unknown)
+	}
+	precision, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision)
+	if err != nil {
+		return err
+	}
+	ctx, _ := catchInterrupts()
+	begun := time.Now()
+	packing, err := synth.Pack(ctx, c.Dir, c.Out, precision)
+	if errors.Is(err, context.Canceled) {
+		return &exitError{exitFailed, fmt.Sprintf("interrupted, %s was not written", c.Out)}
+	}
+	if err != nil || c.Quiet {
+		return err
+	}
+	var b strings.Builder
+	table(&b, "packed "+oneLine(c.Dir), [][2]string{
+		{"file", fmt.Sprintf("%s, %s in %.1f s", c.Out, size(packing.Bytes), time.Since(begun).Seconds())},
+		{"talker", packing.Precision.Talker + packingError(packing.Talker.Stored, packing.Talker.Plain)},
+		{"predictor", packing.Precision.Predictor + packingError(packing.Predictor.Stored, packing.Predictor.Plain)},
+		{"source", "sha256 " + packing.Source},
+	})
+	_, err = fmt.Fprint(p.stdout, b.String())
+	return err
+}
+
+// packingError words what packing changed, if it did.
+func packingError(stored, plain float64) string {
+	switch {
+	case stored == 0:
+		return ""
+	case stored == plain:
+		return fmt.Sprintf(" (squared error %.3g)", stored)
+	}
+	return fmt.Sprintf(" (squared error %.3g, %.3g on plain grids)", stored, plain)
+}

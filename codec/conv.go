@@ -3,6 +3,8 @@ package codec
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
 
 	"github.com/mynah-tts/mynah/internal/kernel"
 	"github.com/mynah-tts/mynah/internal/safetensors"
@@ -99,20 +101,27 @@ func floats(w *safetensors.Set, name string, shape ...int) ([]float32, error) {
 	return wide, nil
 }
 
-// packPanels packs weights [outs, taps*in] panel by panel, so that no second copy of the whole is made. row fills in the weights
-// [taps, in] of one output.
+// packPanels packs weights [outs, taps*in] panel by panel, so that no second copy of the whole is made, on all processors. row fills
+// in the weights [taps, in] of one output; several goroutines call it at once.
 func packPanels(outs, taps, in int, row func(dst []float32, o int)) []float32 {
 	const width = kernel.PanelWidth
-	k := taps * in
-	rows := make([]float32, width*k)
-	packed := make([]float32, 0, (outs+width-1)/width*width*k)
-	for o := 0; o < outs; o += width {
-		n := min(width, outs-o)
-		for i := range n {
-			row(rows[i*k:(i+1)*k], o+i)
-		}
-		packed = append(packed, kernel.PackPanels(rows[:n*k], n, k)...)
+	k, panels := taps*in, (outs+width-1)/width
+	packed := make([]float32, panels*width*k)
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), panels)
+	for worker := range workers {
+		wg.Go(func() {
+			rows := make([]float32, width*k)
+			for p := worker * panels / workers; p < (worker+1)*panels/workers; p++ {
+				n := min(width, outs-p*width)
+				for i := range n {
+					row(rows[i*k:(i+1)*k], p*width+i)
+				}
+				copy(packed[p*width*k:(p+1)*width*k], kernel.PackPanels(rows[:n*k], n, k))
+			}
+		})
 	}
+	wg.Wait()
 	return packed
 }
 

@@ -36,7 +36,6 @@ func (m *Model) Speak(ctx context.Context, r Request) (*Stream, error) {
 
 // plan is a request that was checked and put into the models' terms.
 type plan struct {
-	ids              prompt.IDs
 	request          prompt.Request
 	voice            string
 	seed             int64

@@ -74,7 +74,9 @@ type Model struct {
 	ts     *talker.Scratch
 	ps     *predictor.Scratch
 	cs     *codec.Scratch
-	prof   *profile.Recorder // nil when off
+
+	prefixes prefixCache
+	prof     *profile.Recorder // nil when off
 }
 
 // Info describes a model.

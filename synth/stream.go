@@ -171,7 +171,7 @@ func (s *Stream) start() (Event, error) {
 // one: the voice goes on as if it had spoken that.
 func (s *Stream) prefill() error {
 	s.m.prof.Begin(s.number, 0)
-	s.m.talker.Extend(s.m.work, s.m.ts, s.state, s.prompt.Rows, s.cancelled)
+	s.m.talker.Extend(s.m.work, s.m.ts, s.state, s.afterPrefix(), s.cancelled)
 	if s.cancelled() {
 		return errCancelled
 	}
@@ -182,6 +182,23 @@ func (s *Stream) prefill() error {
 	}
 	s.phase = phaseFrames
 	return nil
+}
+
+// afterPrefix brings the talker past the rows before the text, from the cache if they
+// are there, and returns the others.
+func (s *Stream) afterPrefix() (rest []float32) {
+	at := s.prompt.Prefix * s.m.cfg.Talker.Hidden
+	rows, rest := s.prompt.Rows[:at], s.prompt.Rows[at:]
+	key := prefixKey(rows)
+	if p := s.m.prefixes.get(key); p != nil {
+		s.state.Load(p)
+		return rest
+	}
+	s.m.talker.Extend(s.m.work, s.m.ts, s.state, rows, s.cancelled)
+	if !s.cancelled() {
+		s.m.prefixes.put(key, s.state.Prefix())
+	}
+	return rest
 }
 
 func (s *Stream) hearReference() error {

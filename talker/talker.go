@@ -101,6 +101,13 @@ func (m *Model) NewState(positions int) *State {
 // Reset makes the state that of an empty sequence.
 func (st *State) Reset() { st.cache.Reset() }
 
+// Prefix copies what the state has heard so far.
+func (st *State) Prefix() *nn.Prefix { return st.cache.Prefix() }
+
+// Load makes the state that of a sequence which begins with a prefix. Hidden and
+// Logits are void until the next row.
+func (st *State) Load(p *nn.Prefix) { st.cache.Load(p) }
+
 // Positions returns the length of the sequence so far.
 func (st *State) Positions() int { return st.cache.Len() }
 

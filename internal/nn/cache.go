@@ -90,6 +90,49 @@ func (c *Cache) extend(n int) (pos int) {
 	return c.next - n
 }
 
+// Prefix is a copy of the first positions of a cache.
+type Prefix struct {
+	positions int
+	k, v      []float32 // [layers, kv heads, positions, head dim]
+}
+
+// Prefix copies the positions that the cache holds. It needs full attention: with a
+// window the first positions may be gone.
+func (c *Cache) Prefix() *Prefix {
+	p := &Prefix{positions: c.next}
+	c.eachHead(func(k, v []float32) {
+		p.k = append(p.k, k[:c.next*c.stack.HeadDim]...)
+		p.v = append(p.v, v[:c.next*c.stack.HeadDim]...)
+	})
+	return p
+}
+
+// Bytes returns the memory of a prefix.
+func (p *Prefix) Bytes() int64 { return int64(len(p.k)+len(p.v)) * 4 }
+
+// Load makes the cache that of a sequence which begins with a prefix.
+func (c *Cache) Load(p *Prefix) {
+	c.Reset()
+	c.extend(p.positions)
+	n, at := p.positions*c.stack.HeadDim, 0
+	c.eachHead(func(k, v []float32) {
+		copy(k, p.k[at:at+n])
+		copy(v, p.v[at:at+n])
+		at += n
+	})
+}
+
+func (c *Cache) eachHead(visit func(k, v []float32)) {
+	if c.stack.Window > 0 {
+		panic("nn: prefix of a cache with a window")
+	}
+	for layer := range c.stack.Layers {
+		for head := range c.stack.KVHeads {
+			visit(c.head(layer, head))
+		}
+	}
+}
+
 // slide moves the window-1 positions that a next row still sees to the front.
 func (c *Cache) slide(n int) {
 	s := c.stack

@@ -63,6 +63,7 @@ type Request struct {
 // Prompt is what the talker is given.
 type Prompt struct {
 	Rows     []float32 // [n, hidden]: the prompt rows
+	Prefix   int       // of the rows, those before the text: equal for all texts of a voice
 	Trailing []int     // text tokens heard during generation, one a frame
 	Pad      []float32 // [hidden]: heard once Trailing has ended
 }
@@ -73,7 +74,7 @@ func (b *Builder) Build(wk *nn.Work, sc *talker.Scratch, r Request) (*Prompt, er
 	if err := b.tags(rows, r); err != nil {
 		return nil, err
 	}
-	p := &Prompt{Pad: b.pad}
+	p := &Prompt{Pad: b.pad, Prefix: len(rows.rows) / b.talker.Hidden}
 	switch {
 	case r.RefCodes != nil:
 		if err := b.checkReference(r); err != nil {

@@ -1,0 +1,61 @@
+package synth
+
+import (
+	"testing"
+
+	"github.com/mynah-tts/mynah/internal/paritytest"
+)
+
+// TestPrefixCache speaks requests of several voices twice, in both layouts: the second
+// time, with the voice's keys and values from the cache, gives the same samples, and
+// so does a model that never saw the voice.
+func TestPrefixCache(t *testing.T) {
+	dir := paritytest.Own(t, "tiny-custom").Dir
+	for _, precision := range []Precision{Float32Precision, FastPrecision} {
+		m, err := Open(dir, Options{Threads: 2, Precision: precision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		for _, layout := range []Layout{LayoutWhole, LayoutStreaming} {
+			for _, voice := range []string{"ryan", "vivian", "eric"} {
+				r := Request{Text: "One and two.", Voice: voice, Layout: layout, Seed: new(int64(5)), MaxFrames: 3}
+				_, first, _ := say(t, m, r)
+				_, second, _ := say(t, m, r)
+				equalPCM(t, "from the cache", second, first)
+				r.Text = "Other words."
+				_, warm, _ := say(t, m, r)
+				cold, err := Open(dir, Options{Threads: 1, Precision: precision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, want, _ := say(t, cold, r)
+				cold.Close()
+				equalPCM(t, "of another text", warm, want)
+			}
+		}
+		if n := len(m.prefixes.entries); n != 3 {
+			t.Errorf("%d prefixes for three voices in two layouts", n)
+		}
+	}
+}
+
+// TestPrefixCacheIsBounded fills the cache beyond its room: what was used last stays.
+func TestPrefixCacheIsBounded(t *testing.T) {
+	m := tiny(t, CustomVoice, 1)
+	say(t, m, Request{Text: "Fill.", Voice: "ryan", MaxFrames: 1})
+	c := &m.prefixes
+	var one = c.recent.Front().Value.(*prefixEntry)
+	c.bytes = prefixBytes // as if others filled it
+	var key [32]byte
+	for i := range 5 {
+		key[0] = byte(i)
+		c.put(key, one.prefix)
+		if c.get(key) == nil && c.recent.Len() > 0 {
+			t.Error("the newest prefix is gone")
+		}
+	}
+	if c.bytes > prefixBytes {
+		t.Errorf("%d bytes, allowed are %d", c.bytes, prefixBytes)
+	}
+}

@@ -18,17 +18,7 @@ import (
 // Config is code_predictor_config of a checkpoint's talker_config, as far as it
 // matters to the computation.
 type Config struct {
-	Hidden     int     `json:"hidden_size"`
-	Layers     int     `json:"num_hidden_layers"`
-	Heads      int     `json:"num_attention_heads"`
-	KVHeads    int     `json:"num_key_value_heads"`
-	HeadDim    int     `json:"head_dim"`
-	FFN        int     `json:"intermediate_size"`
-	Eps        float32 `json:"rms_norm_eps"`
-	RopeTheta  float64 `json:"rope_theta"`
-	Activation string  `json:"hidden_act"`
-
-	nn.Switches
+	nn.DecoderConfig
 
 	Vocab  int `json:"vocab_size"`      // entries of every residual codebook
 	Groups int `json:"num_code_groups"` // codes in a frame, code 0 included
@@ -36,31 +26,16 @@ type Config struct {
 
 // Validate names the first value that the predictor cannot work with.
 func (c *Config) Validate() error {
-	if c.HeadDim == 0 && c.Heads > 0 {
-		c.HeadDim = c.Hidden / c.Heads
-	}
-	if err := c.stack().Validate(); err != nil {
-		return fmt.Errorf("code_predictor_config: %w", err)
-	}
-	if err := c.Switches.Validate(); err != nil {
+	if err := c.DecoderConfig.Validate(); err != nil {
 		return fmt.Errorf("code_predictor_config: %w", err)
 	}
 	switch {
-	case c.Activation != "silu":
-		return fmt.Errorf("code_predictor_config: hidden_act is %q, only \"silu\" is known", c.Activation)
 	case c.Vocab < 1 || c.Vocab > 1<<20:
 		return fmt.Errorf("code_predictor_config: vocab_size is %d, allowed are 1 to %d", c.Vocab, 1<<20)
 	case c.Groups < 2 || c.Groups > 64:
 		return fmt.Errorf("code_predictor_config: num_code_groups is %d, allowed are 2 to 64", c.Groups)
 	}
 	return nil
-}
-
-func (c *Config) stack() nn.StackConfig {
-	return nn.StackConfig{
-		Layers: c.Layers, Hidden: c.Hidden, Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-		FFN: c.FFN, Eps: c.Eps, Theta: c.RopeTheta, QKNorm: true,
-	}
 }
 
 // Model is the predictor's weights: read-only, shared by all requests.
@@ -78,7 +53,7 @@ type Model struct {
 func Load(w *safetensors.Set, cfg Config, width int) (*Model, error) {
 	m := &Model{Config: cfg, Width: width}
 	var err error
-	if m.stack, err = nn.LoadStack(w, "talker.code_predictor.model.", cfg.stack()); err != nil {
+	if m.stack, err = nn.LoadStack(w, "talker.code_predictor.model.", cfg.Stack()); err != nil {
 		return nil, err
 	}
 	if cfg.Hidden != width {

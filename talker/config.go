@@ -11,18 +11,9 @@ import (
 // Config is talker_config of a checkpoint's config.json, as far as it matters to
 // the computation.
 type Config struct {
-	Hidden       int     `json:"hidden_size"`
-	Layers       int     `json:"num_hidden_layers"`
-	Heads        int     `json:"num_attention_heads"`
-	KVHeads      int     `json:"num_key_value_heads"`
-	HeadDim      int     `json:"head_dim"`
-	FFN          int     `json:"intermediate_size"`
-	Eps          float32 `json:"rms_norm_eps"`
-	RopeTheta    float64 `json:"rope_theta"`
-	Activation   string  `json:"hidden_act"`
-	MaxPositions int     `json:"max_position_embeddings"`
+	nn.DecoderConfig
 
-	nn.Switches
+	MaxPositions int `json:"max_position_embeddings"`
 
 	Vocab      int `json:"vocab_size"`       // ids of code 0, control ids included
 	TextVocab  int `json:"text_vocab_size"`  // text tokens
@@ -71,16 +62,7 @@ func (d *Dialect) UnmarshalJSON(data []byte) error {
 // Validate names the first value that the talker cannot work with, and brings
 // names of languages and speakers to lower case.
 func (c *Config) Validate() error {
-	if c.HeadDim == 0 && c.Heads > 0 {
-		c.HeadDim = c.Hidden / c.Heads
-	}
-	if err := c.stack().Validate(); err != nil {
-		return fmt.Errorf("talker_config: %w", err)
-	}
-	if c.Activation != "silu" {
-		return fmt.Errorf("talker_config: hidden_act is %q, only \"silu\" is known", c.Activation)
-	}
-	if err := c.Switches.Validate(); err != nil {
+	if err := c.DecoderConfig.Validate(); err != nil {
 		return fmt.Errorf("talker_config: %w", err)
 	}
 	codes := c.Codes()
@@ -141,11 +123,4 @@ func (c *Config) lowerNames(table string, ids map[string]int) (map[string]int, e
 		lower[strings.ToLower(name)] = id
 	}
 	return lower, nil
-}
-
-func (c *Config) stack() nn.StackConfig {
-	return nn.StackConfig{
-		Layers: c.Layers, Hidden: c.Hidden, Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-		FFN: c.FFN, Eps: c.Eps, Theta: c.RopeTheta, QKNorm: true,
-	}
 }

@@ -31,7 +31,7 @@ type Model struct {
 func Load(w *safetensors.Set, cfg Config) (*Model, error) {
 	m := &Model{Config: cfg}
 	var err error
-	if m.stack, err = nn.LoadStack(w, "talker.model.", cfg.stack()); err != nil {
+	if m.stack, err = nn.LoadStack(w, "talker.model.", cfg.Stack()); err != nil {
 		return nil, err
 	}
 	if m.text, err = nn.LoadEmbedding(w, "talker.model.text_embedding.weight", cfg.TextVocab, cfg.TextHidden); err != nil {

@@ -2,7 +2,11 @@
 
 package kernel
 
-import "github.com/mynah-tts/mynah/internal/cpu"
+import (
+	"unsafe"
+
+	"github.com/mynah-tts/mynah/internal/cpu"
+)
 
 //go:noescape
 func int8Panel1AVX2(dst *float32, x *uint8, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
@@ -17,28 +21,28 @@ func int8Panel1VNNI(dst *float32, x *uint8, w *int8, steps int, scale *float32, 
 func int8Panel4VNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
 
 //go:noescape
-func int4A16Panel1AVX2(dst *float32, x *int16, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A16Panel1AVX2(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A16Half4AVX2(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+func int4A16Half4AVX2(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
 
 //go:noescape
-func int4A16Panel1VNNI(dst *float32, x *int16, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A16Panel1VNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A16Panel4VNNI(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A16Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A8Panel1AVX2(dst *float32, x *int8, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A8Panel1AVX2(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A8Half4AVX2(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+func int4A8Half4AVX2(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
 
 //go:noescape
-func int4A8Panel1VNNI(dst *float32, x *int8, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A8Panel1VNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A8Panel4VNNI(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A8Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 const (
 	quantRows    = 4 // most rows of activations that share the unpacking of the weights
@@ -109,36 +113,7 @@ func matMulInt4A16(dst []float32, ldd int, x []int16, scale []float32, sum []int
 		matMulInt4A16Generic(dst, ldd, x, scale, sum, w, rows, outs)
 		return
 	}
-	kp, fast := Int4K(w.K, w.Group), vnni()
-	groups, blocks := kp/w.Group, w.Group/Int4Block
-	var last lastPanel
-	for o := 0; o < outs; o += PanelWidth {
-		p := w.Panel(o)
-		n := min(PanelWidth, outs-o)
-		for r, tile := 0, 0; r < rows; r += tile {
-			if tile = quantRows; rows-r < quantRows {
-				tile = 1
-			}
-			to, step := last.target(dst[r*ldd+o:], ldd, n)
-			xr, sr, zr := &x[r*kp], &scale[r*groups], &sum[r*groups]
-			switch {
-			case fast && tile == 1:
-				int4A16Panel1VNNI(&to[0], xr, sr, zr, &p.Codes[0], &p.Scale[0], &p.Zero[0], blocks, groups)
-			case fast:
-				int4A16Panel4VNNI(&to[0], step, xr, 2*kp, sr, zr, &p.Codes[0], &p.Scale[0], &p.Zero[0], blocks, groups)
-			case tile == 1:
-				int4A16Panel1AVX2(&to[0], xr, sr, zr, &p.Codes[0], &p.Scale[0], &p.Zero[0], blocks, groups)
-			default:
-				clearTile(to, step)
-				for at := range 2 * groups {
-					half, g := at/groups*halfPanel, at%groups
-					int4A16Half4AVX2(&to[half], step, &x[r*kp+g*w.Group], 2*kp, &scale[r*groups+g], &sum[r*groups+g],
-						&p.Codes[g*blocks*PanelWidth+half], &p.Scale[g*PanelWidth+half], &p.Zero[g*PanelWidth+half], blocks, groups)
-				}
-			}
-			last.keep(dst[r*ldd+o:], ldd, tile, n)
-		}
-	}
+	matMulInt4(dst, ldd, unsafe.Pointer(&x[0]), 2, scale, sum, w, rows, outs)
 }
 
 func matMulInt4A8(dst []float32, ldd int, x []int8, scale []float32, sum []int32, w *Int4, rows, outs int) {
@@ -146,8 +121,13 @@ func matMulInt4A8(dst []float32, ldd int, x []int8, scale []float32, sum []int32
 		matMulInt4A8Generic(dst, ldd, x, scale, sum, w, rows, outs)
 		return
 	}
-	kp, fast := Int4K(w.K, w.Group), vnni()
-	groups, blocks := kp/w.Group, w.Group/Int4Block
+	matMulInt4(dst, ldd, unsafe.Pointer(&x[0]), 1, scale, sum, w, rows, outs)
+}
+
+// matMulInt4 goes through the panels of a matrix and in each through the rows of x, whose activations have size bytes.
+func matMulInt4(dst []float32, ldd int, x unsafe.Pointer, size int, scale []float32, sum []int32, w *Int4, rows, outs int) {
+	groups := Int4K(w.K, w.Group) / w.Group
+	ldx := size * groups * w.Group // bytes
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
 		p := w.Panel(o)
@@ -157,23 +137,41 @@ func matMulInt4A8(dst []float32, ldd int, x []int8, scale []float32, sum []int32
 				tile = 1
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
-			xr, sr, zr := &x[r*kp], &scale[r*groups], &sum[r*groups]
-			switch {
-			case fast && tile == 1:
-				int4A8Panel1VNNI(&to[0], xr, sr, zr, &p.Codes[0], &p.Scale[0], &p.Zero[0], blocks, groups)
-			case fast:
-				int4A8Panel4VNNI(&to[0], step, xr, kp, sr, zr, &p.Codes[0], &p.Scale[0], &p.Zero[0], blocks, groups)
-			case tile == 1:
-				int4A8Panel1AVX2(&to[0], xr, sr, zr, &p.Codes[0], &p.Scale[0], &p.Zero[0], blocks, groups)
-			default:
-				clearTile(to, step)
-				for at := range 2 * groups {
-					half, g := at/groups*halfPanel, at%groups
-					int4A8Half4AVX2(&to[half], step, &x[r*kp+g*w.Group], kp, &scale[r*groups+g], &sum[r*groups+g],
-						&p.Codes[g*blocks*PanelWidth+half], &p.Scale[g*PanelWidth+half], &p.Zero[g*PanelWidth+half], blocks, groups)
-				}
-			}
+			int4Tile(to, step, unsafe.Add(x, r*ldx), ldx, size, scale[r*groups:], sum[r*groups:], &p, tile)
 			last.keep(dst[r*ldd+o:], ldd, tile, n)
+		}
+	}
+}
+
+// int4Tile multiplies one or four rows by the first panel of w.
+func int4Tile(dst []float32, ldd int, x unsafe.Pointer, ldx, size int, scale []float32, sum []int32, w *Int4, rows int) {
+	groups, blocks := Int4K(w.K, w.Group)/w.Group, w.Group/Int4Block
+	to, s, z, codes, ws, wz := &dst[0], &scale[0], &sum[0], &w.Codes[0], &w.Scale[0], &w.Zero[0]
+	wide, fast := size == 2, vnni()
+	switch {
+	case fast && rows == 1 && wide:
+		int4A16Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
+	case fast && rows == 1:
+		int4A8Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
+	case fast && wide:
+		int4A16Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
+	case fast:
+		int4A8Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
+	case rows == 1 && wide:
+		int4A16Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
+	case rows == 1:
+		int4A8Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
+	default:
+		clearTile(dst, ldd)
+		for at := range 2 * groups {
+			half, g := at/groups*halfPanel, at%groups
+			xg, lanes := unsafe.Add(x, size*g*w.Group), &w.Codes[g*blocks*PanelWidth+half]
+			ws, wz := &w.Scale[g*PanelWidth+half], &w.Zero[g*PanelWidth+half]
+			if wide {
+				int4A16Half4AVX2(&dst[half], ldd, xg, ldx, &scale[g], &sum[g], lanes, ws, wz, blocks, groups)
+			} else {
+				int4A8Half4AVX2(&dst[half], ldd, xg, ldx, &scale[g], &sum[g], lanes, ws, wz, blocks, groups)
+			}
 		}
 	}
 }

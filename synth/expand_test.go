@@ -2,12 +2,9 @@ package synth
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -70,57 +67,12 @@ func bfloat16(l *nn.Linear) []uint16 {
 	return w
 }
 
-// forced returns the logits of code 0 of each frame when the talker hears given codes,
-// [frames][vocab].
-func forced(t *testing.T, m *Model, r Request, codes []int32) [][]float32 {
-	t.Helper()
-	s, err := m.Speak(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for range 2 { // Start, and the first frame: the prompt is computed
-		if _, err := s.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	groups := m.cfg.Talker.Groups
-	logits := [][]float32{slices.Clone(s.state.Logits)}
-	for f := 1; f < len(codes)/groups; f++ {
-		copy(s.codes, codes[(f-1)*groups:f*groups])
-		s.done.Frames = f
-		if err := s.hear(); err != nil {
-			t.Fatal(err)
-		}
-		logits = append(logits, slices.Clone(s.state.Logits))
-	}
-	return logits
-}
-
-// logProbabilities is the logarithm of softmax.
-func logProbabilities(logits []float32) []float64 {
-	most, sum := float64(slices.Max(logits)), 0.0
-	for _, x := range logits {
-		sum += math.Exp(float64(x) - most)
-	}
-	p := make([]float64, len(logits))
-	for i, x := range logits {
-		p[i] = float64(x) - most - math.Log(sum)
-	}
-	return p
-}
-
 // farthest is the largest difference in log-probability over the 20 likeliest codes of
 // want in each frame.
 func farthest(got, want [][]float32) (most float64) {
 	for f := range want {
 		w, g := logProbabilities(want[f]), logProbabilities(got[f])
-		ids := make([]int, len(w))
-		for i := range ids {
-			ids[i] = i
-		}
-		slices.SortFunc(ids, func(a, b int) int { return cmp.Compare(w[b], w[a]) })
-		for _, id := range ids[:20] {
+		for _, id := range likeliest(want[f], 20) {
 			most = max(most, math.Abs(w[id]-g[id]))
 		}
 	}
@@ -157,7 +109,7 @@ func TestExpandedRunsAlike(t *testing.T) {
 			r, codes := longGreedy(t, packed)
 			m := must(t, expanded, Options{Precision: Float32Precision})
 			got, _, _ := say(t, m, r)
-			most := farthest(forced(t, m, r, codes), forced(t, packed, r, codes))
+			most := farthest(code0Forced(t, m, r, codes), code0Forced(t, packed, r, codes))
 			t.Logf("greedy codes equal: %v, over %d frames; log-probabilities within %.4f", equalCodes(got, codes), len(codes)/m.cfg.Talker.Groups, most)
 			if !equalCodes(got, codes) && !(most <= bound) {
 				t.Errorf("greedy codes differ, and log-probabilities by %.3f, wanted %.2f", most, bound)

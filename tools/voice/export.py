@@ -1,0 +1,134 @@
+"""Stage 8: the published checkpoint layout, bfloat16, from the trained talker and decoder.
+
+    python export.py [OUT] [--weights average|model]       # default WORK/export
+    python export.py --check DIR                           # the reference implementation must give the same greedy codes and sound
+
+OUT/{config.json,generation_config.json,model.safetensors,vocab.json,merges.txt,tokenizer_config.json,preprocessor_config.json} and
+OUT/speech_tokenizer/{config.json,model.safetensors,preprocessor_config.json}. The encoder slot of the codec holds a minimal stub: a voice with
+preset speakers never encodes.
+"""
+import argparse
+import json
+import os
+import shutil
+
+import torch
+from safetensors.torch import save_file
+
+import codec_model
+import paths
+import talker_model
+import tokenizer
+
+# Defaults of the checkpoint; chosen by the judge.
+GENERATION = dict(do_sample=True, repetition_penalty=1.0, temperature=0.6, top_p=1.0, top_k=30, subtalker_dosample=True, subtalker_temperature=0.6, subtalker_top_p=1.0, subtalker_top_k=30, max_new_tokens=1024)
+STUB = dict(sampling_rate=24000, frame_rate=12.5, hidden_size=32, num_filters=4, num_residual_layers=1, upsampling_ratios=[8, 6, 5, 4], codebook_size=256, codebook_dim=16,
+            vector_quantization_hidden_dimension=16, num_quantizers=16, num_semantic_quantizers=1, upsample_groups=32, num_hidden_layers=1, intermediate_size=32, num_attention_heads=1,
+            num_key_value_heads=1, head_dim=32, sliding_window=250, use_causal_conv=True, use_cache=False)
+
+
+def write(path, value):
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(value, f, indent=2)
+        f.write("\n")
+
+
+def half(weights):
+    return {k: (v.to(torch.bfloat16) if v.is_floating_point() else v).contiguous().clone() for k, v in weights.items()}
+
+
+def export(out, which):
+    from qwen_tts.core.tokenizer_12hz.configuration_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Config
+    from qwen_tts.core.tokenizer_12hz.modeling_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Model
+
+    codec_out = os.path.join(out, "speech_tokenizer")
+    os.makedirs(codec_out, exist_ok=True)
+    talker = torch.load(paths.file("talker", "talker.pt"), weights_only=False, map_location="cpu")
+    weights, config = dict(talker[which]), talker["config"]
+    # Ids that nothing uses are zero rows: they pack to nothing.
+    used = torch.zeros(talker_model.VOCAB, 1)
+    used[[*range(talker_model.ENTRIES), *talker_model.IDS.values(), *talker_model.SPEAKERS.values()]] = 1
+    for name in ("model.codec_embedding.weight", "codec_head.weight"):
+        weights[name] = weights[name] * used
+    save_file(half({"talker." + k: v for k, v in weights.items()}), os.path.join(out, "model.safetensors"), metadata={"format": "pt"})
+    _, special = tokenizer.load()
+    with open(paths.file("tokenizer", "vocab.json"), encoding="utf-8") as f:
+        assistant = json.load(f)["assistant"]
+    layers = config["code_predictor_config"]["num_hidden_layers"]
+    # The class of the predictor's configuration wants its layer types and model type spelled out.
+    predictor = dict(config["code_predictor_config"], model_type="qwen3_tts_talker_code_predictor", layer_types=["full_attention"] * layers, max_window_layers=28, initializer_range=0.02, use_cache=True)
+    write(os.path.join(out, "config.json"), dict(
+        architectures=["Qwen3TTSForConditionalGeneration"], model_type="qwen3_tts", dtype="bfloat16", transformers_version="4.57.3", tokenizer_type="qwen3_tts_tokenizer_12hz",
+        tts_model_size="tiny", tts_model_type="custom_voice", assistant_token_id=assistant, im_start_token_id=special["<|im_start|>"], im_end_token_id=special["<|im_end|>"],
+        tts_pad_token_id=special["<tts_pad>"], tts_bos_token_id=special["<tts_text_bos>"], tts_eos_token_id=special["<tts_text_eod>"],
+        talker_config=dict(config, model_type="qwen3_tts_talker", code_predictor_config=predictor)))
+    write(os.path.join(out, "generation_config.json"), GENERATION)
+    write(os.path.join(out, "preprocessor_config.json"), dict(padding_side="left", padding_value=0.0, processor_class="Qwen3TTSProcessor", return_attention_mask=True))
+    for name in ("vocab.json", "merges.txt", "tokenizer_config.json"):
+        shutil.copy(paths.file("tokenizer", name), out)
+
+    saved = torch.load(paths.file("codec", "decoder.pt"), weights_only=True, map_location="cpu")
+    decoder_config = {k: list(v) if isinstance(v, tuple) else v for k, v in saved["config"].items()}
+    full = Qwen3TTSTokenizerV2Config(encoder_config=STUB, decoder_config=decoder_config, encoder_valid_num_quantizers=16, architectures=["Qwen3TTSTokenizerV2Model"])
+    torch.manual_seed(0)
+    codec = Qwen3TTSTokenizerV2Model(full)
+    codec.decoder.load_state_dict(saved["average"], strict=True)
+    save_file(half(codec.state_dict()), os.path.join(codec_out, "model.safetensors"), metadata={"format": "pt"})
+    full.dtype = torch.bfloat16
+    full.save_pretrained(codec_out)
+    write(os.path.join(codec_out, "preprocessor_config.json"), dict(feature_extractor_type="EncodecFeatureExtractor", feature_size=1, padding_side="right", padding_value=0.0,
+                                                                     return_attention_mask=True, sampling_rate=24000, chunk_length_s=None, overlap=None))
+    total = 0
+    for root, _, files in os.walk(out):
+        for name in files:
+            size = os.path.getsize(os.path.join(root, name))
+            total += size
+            print(f"{size:10d} {os.path.relpath(os.path.join(root, name), out)}")
+    print(f"{total:10d} bytes; talker step {talker['step']}, codec step {saved['step']}")
+
+
+@torch.inference_mode()
+def check(folder, texts=("Hello, how are you today?", "The train leaves at 7:30 p.m. on March 3rd.", "Yes.")):
+    """Unmodified reference, float32, greedy, against our twin loaded from the same files."""
+    from qwen_tts import Qwen3TTSModel
+    from safetensors.torch import load_file
+    from transformers import Qwen2TokenizerFast
+
+    reference = Qwen3TTSModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", device_map="cpu")
+    reference.processor.tokenizer = Qwen2TokenizerFast.from_pretrained(folder)
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as f:
+        config = json.load(f)["talker_config"]
+    twin = talker_model.Talker(config).eval()
+    twin.load_state_dict({k.removeprefix("talker."): v.float() for k, v in load_file(os.path.join(folder, "model.safetensors")).items()})
+    weights = {k.removeprefix("decoder."): v.float() for k, v in load_file(os.path.join(folder, "speech_tokenizer", "model.safetensors")).items() if k.startswith("decoder.")}
+    with open(os.path.join(folder, "speech_tokenizer", "config.json"), encoding="utf-8") as f:
+        kept = {k: v for k, v in json.load(f)["decoder_config"].items() if k in codec_model.CONFIG}
+    decoder = codec_model.Decoder(**kept).eval()
+    decoder.load_state_dict(weights)
+    plain, special = tokenizer.load()
+    captured = []
+    original = reference.model.speech_tokenizer.decode
+    reference.model.speech_tokenizer.decode = lambda codes, *a, **k: (captured.append(codes), original(codes, *a, **k))[1]
+    good = True
+    for text in texts:
+        for speaker in config["spk_id"]:
+            for streaming in (False, True):
+                captured.clear()
+                waves, _ = reference.generate_custom_voice(text=text, speaker=speaker, language="English", non_streaming_mode=not streaming, do_sample=False, subtalker_dosample=False,
+                                                           repetition_penalty=1.0, max_new_tokens=120)
+                theirs = captured[0][0]["audio_codes"] if isinstance(captured[0], list) else captured[0]["audio_codes"][0]
+                ours, _ = talker_model.generate(twin, plain, special, [text], speaker, streaming, temperature=0, sub_temperature=0, penalty=1.0, max_frames=119)
+                same = theirs.shape == ours[0].shape and bool((theirs == ours[0]).all())
+                gap = abs(torch.from_numpy(waves[0]) - decoder(ours[0].t()[None])[0]).max() if same else float("nan")
+                good &= same
+                print(f"{speaker} {'streaming' if streaming else 'whole text'}: {len(theirs)} frames, codes {'equal' if same else 'DIFFER'}, largest sample difference {float(gap):.2e} | {text}")
+    print("reference check", "passed" if good else "FAILED")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", nargs="?", default=paths.file("export"))
+    parser.add_argument("--weights", default="average", choices=("average", "model"))
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    check(args.out) if args.check else export(args.out, args.weights)

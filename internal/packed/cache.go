@@ -72,7 +72,11 @@ var hex256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // remembered reads the digests. What is wrong with them is forgotten.
 func (c Cache) remembered() map[string]known {
 	found := map[string]known{}
-	data, err := os.ReadFile(filepath.Join(c.Dir, digestsFile))
+	name := filepath.Join(c.Dir, digestsFile)
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return found
+	}
+	data, err := os.ReadFile(name)
 	if err != nil || json.Unmarshal(data, &found) != nil || found == nil {
 		return map[string]known{}
 	}

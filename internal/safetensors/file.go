@@ -27,6 +27,10 @@ func (m *mapping) close() error {
 // openFile maps a file of the operating system and reads any other one. The data begins at an address that is a
 // multiple of 8 either way.
 func openFile(fsys fs.FS, name string) (*mapping, error) {
+	// To open a pipe would wait for its other end, so look first.
+	if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
+		return nil, fileErr(name, "is", "of type "+info.Mode().Type().String(), "a regular file")
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, &FileError{File: name, Problem: "cannot open", Err: cause(err)}

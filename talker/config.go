@@ -91,6 +91,29 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) validateNames() error {
+	taken := map[int]string{}
+	for _, f := range []struct {
+		name string
+		id   int
+	}{
+		{"codec_bos_id", c.CodecBOS}, {"codec_eos_token_id", c.CodecEOS}, {"codec_pad_id", c.CodecPad}, {"codec_think_id", c.CodecThink},
+		{"codec_nothink_id", c.CodecNoThink}, {"codec_think_bos_id", c.CodecThinkBOS}, {"codec_think_eos_id", c.CodecThinkEOS},
+	} {
+		if other, twice := taken[f.id]; twice {
+			return fmt.Errorf("talker_config: %s and %s are both %d", other, f.name, f.id)
+		}
+		taken[f.id] = f.name
+	}
+	for _, ids := range []map[string]int{c.Languages, c.Speakers} {
+		for name, id := range ids {
+			if other, twice := taken[id]; twice {
+				return fmt.Errorf("talker_config: %s and %s are both %d", other, name, id)
+			}
+			if name == "" {
+				return fmt.Errorf("talker_config: id %d has an empty name", id)
+			}
+		}
+	}
 	var err error
 	if c.Languages, err = c.lowerNames("codec_language_id", c.Languages); err != nil {
 		return err

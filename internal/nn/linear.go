@@ -36,6 +36,10 @@ func LoadLinear(w *safetensors.Set, name string, in, out int, bias bool) (Linear
 	if err == nil && !packed {
 		l.f32, l.bf16, err = loadMatrix(w, name+".weight", out, in)
 	}
+	if err == nil && !packed && l.looksEmpty() {
+		info, _ := w.Info(name + ".weight")
+		err = &safetensors.TensorError{File: info.File, Tensor: name + ".weight", Problem: "values", Found: "zeros only", Wanted: "trained weights"}
+	}
 	if err != nil {
 		return l, err
 	}
@@ -43,6 +47,21 @@ func LoadLinear(w *safetensors.Set, name string, in, out int, bias bool) (Linear
 		l.bias, err = w.Widen(name+".bias", out)
 	}
 	return l, err
+}
+
+// looksEmpty reports whether the first, the middle and the last row are zero: so are
+// those of a tensor whose data never arrived. Single rows of zeros are trained ones.
+func (l *Linear) looksEmpty() bool {
+	row := make([]float32, l.In)
+	for _, o := range []int{0, l.Out / 2, l.Out - 1} {
+		l.Row(row, o)
+		for _, v := range row {
+			if v != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // loadMatrix returns a view of a float32 or bfloat16 tensor.

@@ -5,6 +5,9 @@ import (
 	"io/fs"
 )
 
+// RegularFiles returns a file system that opens nothing but regular files of fsys.
+func RegularFiles(fsys fs.FS) fs.FS { return regularFiles{fsys} }
+
 // regularFiles opens nothing but regular files: a pipe or a device in a checkpoint
 // would block or never end.
 type regularFiles struct{ fs.FS }

@@ -154,7 +154,7 @@ type source struct {
 
 // open opens a model. A packed file is closed with it, also if that fails.
 func open(src *source, name string, opts Options) (*Model, error) {
-	src.fsys = regularFiles{src.fsys}
+	src.fsys = RegularFiles(src.fsys)
 	m := &Model{}
 	if src.packed != nil {
 		m.weights = append(m.weights, src.packed)

@@ -103,6 +103,8 @@ func TestOpenRefuses(t *testing.T) {
 		"small vocabulary":    {conf("talker_config.text_vocab_size", 1000), "text_vocab_size"},
 		"end token a code":    {conf("talker_config.codec_eos_token_id", 7), "codec_eos_token_id is 7"},
 		"speaker a code":      {conf("talker_config.spk_id.ryan", 7), "ryan is 7"},
+		"end token a name":    {conf("talker_config.codec_eos_token_id", 2050), "both 2050"},
+		"two tags alike":      {conf("talker_config.codec_pad_id", 2149), "both 2149"},
 		"speaker twice":       {conf("talker_config.spk_id.RYAN", 3061), "ryan twice"},
 		"language a code":     {conf("talker_config.codec_language_id.english", 0), "english is 0"},
 		"pad of another":      {conf("tts_pad_token_id", 151672), "tts_pad_token_id is 151672"},

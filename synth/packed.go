@@ -60,7 +60,7 @@ func Pack(ctx context.Context, dir, file string, p Precision) (*Packing, error) 
 	if err != nil {
 		return nil, fmt.Errorf("model directory %s: %w", dir, cause(err))
 	}
-	src, m := &source{fsys: os.DirFS(dir), dir: dir}, &Model{}
+	src, m := &source{fsys: RegularFiles(os.DirFS(dir)), dir: dir}, &Model{}
 	defer m.closeWeights()
 	h, err := m.pack(ctx, src, p)
 	if err != nil {

@@ -205,9 +205,6 @@ func (s *Stream) hearReference() error {
 	if len(s.plan.request.RefCodes) == 0 {
 		return nil
 	}
-	if s.plan.request.RefCodes == nil {
-		return nil
-	}
 	groups, hop := s.m.cfg.Talker.Groups, s.m.codec.Hop()
 	unheard := make([]float32, referenceFrames*hop)
 	for codes := s.plan.request.RefCodes; len(codes) > 0; {

@@ -66,7 +66,7 @@ type examination struct {
 func examineModel(flags *modelFlags) patient {
 	x := &examination{fsys: voice.FS(), patient: patient{Name: voice.Name}}
 	if flags.Model != "" {
-		x.Name, x.fsys = flags.Model, os.DirFS(flags.Model)
+		x.Name, x.fsys = flags.Model, synth.RegularFiles(os.DirFS(flags.Model))
 		info, err := os.Stat(flags.Model)
 		if err != nil {
 			x.Checks = []check{{"directory", false, cause(err).Error()}}

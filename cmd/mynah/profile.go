@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -65,6 +67,9 @@ func (c *profileCommand) Run(p *program) error {
 			return err
 		}
 	}
+	if err := c.checkOutputs(); err != nil {
+		return err
+	}
 	c.warn = p.warn
 	recorder := profile.New(min(maxSpans, c.Streams*c.Frames*(2*profile.MaxSteps+8)))
 	model, err := c.openRecorded(recorder)
@@ -78,6 +83,31 @@ func (c *profileCommand) Run(p *program) error {
 		return err
 	}
 	return c.write(p, recorder, recorder.Report(run))
+}
+
+// checkOutputs refuses, before any computing, files that cannot be written and files
+// that are named twice.
+func (c *profileCommand) checkOutputs() error {
+	used := map[string]string{}
+	for _, f := range []struct{ flag, path string }{{"--json", c.JSON}, {"--trace", c.Trace}, {"--html", c.HTML}} {
+		if f.path == "" {
+			continue
+		}
+		if other, twice := used[f.path]; twice {
+			return usageErrorf("%s and %s are both %s", other, f.flag, f.path)
+		}
+		used[f.path] = f.flag
+		if f.path == standardOutput {
+			continue
+		}
+		if info, err := os.Stat(f.path); err == nil && info.IsDir() {
+			return usageErrorf("%s: %s is a directory", f.flag, f.path)
+		}
+		if info, err := os.Stat(filepath.Dir(f.path)); err != nil || !info.IsDir() {
+			return usageErrorf("%s: directory %s does not exist", f.flag, filepath.Dir(f.path))
+		}
+	}
+	return nil
 }
 
 // write writes what was asked for.
@@ -109,7 +139,14 @@ func writeWhole(p *program, path string, write func(io.Writer) error) error {
 		_, err := p.stdout.Write(b.Bytes())
 		return err
 	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return fmt.Errorf("%s: cannot write: %w", path, err)
+	}
+	return nil
 }
 
 // record warms a model up and then speaks with its recorder on.

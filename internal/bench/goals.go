@@ -16,9 +16,9 @@ type Goal struct {
 	Must    float64 `json:"must"`
 	Aim     float64 `json:"aim"`
 	Higher  bool    `json:"higher_is_better"`
-	Reached float64 `json:"reached"`         // 0 if it was not measured
-	Bound   float64 `json:"bound,omitempty"` // 0 if none is known
-	Verdict string  `json:"verdict"`         // "aim", "must", "missed", or "" if not measured
+	Reached float64 `json:"reached,omitempty"` // 0 if it was not measured
+	Bound   float64 `json:"bound,omitempty"`   // 0 if none is known
+	Verdict string  `json:"verdict"`           // "aim", "must", "missed", or "" if not measured
 }
 
 // Figures are what was measured of a model at one precision, 0 for what was not.

@@ -135,6 +135,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(indexOf("x", `..\\a.safetensors`))
 	f.Add([]byte(`{"weight_map":{"x":"a.safetensors"},"weight_map":null}`))
 	f.Add([]byte(`{"weight_map":{}}`))
+	f.Add(indexOf("x", "a.safetensors", "y", "b# c.safetensors"))
 	f.Fuzz(func(t *testing.T, index []byte) {
 		const name = "d/model.safetensors.index.json"
 		fsys := namesFS{fstest.MapFS{name: {Data: index}, "d/a.safetensors": {Data: a.Bytes()}, "d/b.safetensors": {Data: b.Bytes()}}, map[string]bool{}}
@@ -145,7 +146,9 @@ func FuzzIndex(f *testing.F) {
 			}
 		}
 		if err != nil {
-			if msg := err.Error(); !strings.HasPrefix(msg, "safetensors: d/") || strings.ContainsAny(msg, "\n\r") {
+			// A name with unusual characters is quoted.
+			msg := err.Error()
+			if named := strings.TrimPrefix(msg, "safetensors: "); !strings.HasPrefix(strings.TrimPrefix(named, `"`), "d/") || strings.ContainsAny(msg, "\n\r") {
 				t.Errorf("error %q, wanted one line that names the file", msg)
 			}
 			return

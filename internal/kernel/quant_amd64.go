@@ -124,53 +124,72 @@ func matMulInt4A8(dst []float32, ldd int, x []int8, scale []float32, sum []int32
 	matMulInt4(dst, ldd, unsafe.Pointer(&x[0]), 1, scale, sum, w, rows, outs)
 }
 
+// int4Panel is one panel of a matrix. Sizes are computed once for all panels: divisions would show beside the short work on each.
+type int4Panel struct {
+	codes                  []uint32
+	scale                  []float32
+	zero                   []uint8
+	groups, blocks, perRow int // of the matrix: groups, blocks in a group, bytes of a row of x
+	size                   int // bytes of an activation
+	fast                   bool
+}
+
 // matMulInt4 goes through the panels of a matrix and in each through the rows of x, whose activations have size bytes.
 func matMulInt4(dst []float32, ldd int, x unsafe.Pointer, size int, scale []float32, sum []int32, w *Int4, rows, outs int) {
-	groups := Int4K(w.K, w.Group) / w.Group
-	ldx := size * groups * w.Group // bytes
+	groups, blocks := Int4K(w.K, w.Group)/w.Group, w.Group/Int4Block
+	p := int4Panel{
+		codes: w.Codes, scale: w.Scale, zero: w.Zero,
+		groups: groups, blocks: blocks, perRow: size * groups * w.Group, size: size, fast: vnni(),
+	}
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
-		p := w.Panel(o)
 		n := min(PanelWidth, outs-o)
 		for r, tile := 0, 0; r < rows; r += tile {
 			if tile = quantRows; rows-r < quantRows {
 				tile = 1
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
-			int4Tile(to, step, unsafe.Add(x, r*ldx), ldx, size, scale[r*groups:], sum[r*groups:], &p, tile)
+			p.tile(to, step, unsafe.Add(x, r*p.perRow), scale[r*groups:], sum[r*groups:], tile)
 			last.keep(dst[r*ldd+o:], ldd, tile, n)
 		}
+		p.codes = p.codes[groups*blocks*PanelWidth:]
+		p.scale, p.zero = p.scale[groups*PanelWidth:], p.zero[groups*PanelWidth:]
 	}
 }
 
-// int4Tile multiplies one or four rows by the first panel of w.
-func int4Tile(dst []float32, ldd int, x unsafe.Pointer, ldx, size int, scale []float32, sum []int32, w *Int4, rows int) {
-	groups, blocks := Int4K(w.K, w.Group)/w.Group, w.Group/Int4Block
-	to, s, z, codes, ws, wz := &dst[0], &scale[0], &sum[0], &w.Codes[0], &w.Scale[0], &w.Zero[0]
-	wide, fast := size == 2, vnni()
+// tile multiplies one or four rows by the panel.
+func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float32, sum []int32, rows int) {
+	groups, blocks, ldx, wide := p.groups, p.blocks, p.perRow, p.size == 2
+	to, s, z, codes, ws, wz := &dst[0], &scale[0], &sum[0], &p.codes[0], &p.scale[0], &p.zero[0]
 	switch {
-	case fast && rows == 1 && wide:
+	case p.fast && rows == 1 && wide:
 		int4A16Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
-	case fast && rows == 1:
+	case p.fast && rows == 1:
 		int4A8Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
-	case fast && wide:
+	case p.fast && wide:
 		int4A16Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
-	case fast:
+	case p.fast:
 		int4A8Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
 	case rows == 1 && wide:
 		int4A16Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
 	case rows == 1:
 		int4A8Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
 	default:
-		clearTile(dst, ldd)
-		for at := range 2 * groups {
-			half, g := at/groups*halfPanel, at%groups
-			xg, lanes := unsafe.Add(x, size*g*w.Group), &w.Codes[g*blocks*PanelWidth+half]
-			ws, wz := &w.Scale[g*PanelWidth+half], &w.Zero[g*PanelWidth+half]
-			if wide {
-				int4A16Half4AVX2(&dst[half], ldd, xg, ldx, &scale[g], &sum[g], lanes, ws, wz, blocks, groups)
+		p.halves(dst, ldd, x, scale, sum)
+	}
+}
+
+// halves multiplies four rows on AVX2: eight outputs and one group at a time.
+func (p *int4Panel) halves(dst []float32, ldd int, x unsafe.Pointer, scale []float32, sum []int32) {
+	clearTile(dst, ldd)
+	for half := 0; half < PanelWidth; half += halfPanel {
+		for g := range p.groups {
+			xg, codes := unsafe.Add(x, p.size*g*p.blocks*Int4Block), &p.codes[g*p.blocks*PanelWidth+half]
+			ws, wz := &p.scale[g*PanelWidth+half], &p.zero[g*PanelWidth+half]
+			if p.size == 2 {
+				int4A16Half4AVX2(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
 			} else {
-				int4A8Half4AVX2(&dst[half], ldd, xg, ldx, &scale[g], &sum[g], lanes, ws, wz, blocks, groups)
+				int4A8Half4AVX2(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
 			}
 		}
 	}

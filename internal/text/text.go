@@ -1,6 +1,38 @@
 // Package text looks at text of users before anything is made of it: whether it is
-// well-formed and within a limit, and whether there is anything in it to say.
-// It never shortens or changes text, but for a byte order mark at its start.
+// well-formed and within a limit, whether there is anything in it to say, and where
+// to cut it into segments. It never shortens or changes text, but for a byte order
+// mark at its start.
+//
+// # Segments
+//
+// Split cuts a whole text, a Segmenter one that arrives in pieces. Both ask the same
+// scanner, which reads forward one character at a time, so that they agree however
+// the text is cut. A segment ends at the first sentence end, clause mark, white space
+// or grapheme cluster behind as many characters as Limits has for each; it is never
+// ended later for a better place, since its beginning may have been spoken already.
+// What has nothing to say (white space, "***", pictures) goes with the segment before
+// it, if there is one; brackets, quotes, bullets and the dash of a speech that stand
+// before a word go with that.
+//
+// A sentence ends
+//   - behind . ! ? … and the closing quotes and brackets after them, with white space
+//     behind; a full stop or … before a small letter ends a clause, unless the
+//     sentence itself began with a small letter ("hello there. how are you?")
+//   - behind 。！？； and the marks of other scripts (؟ ۔ । ։ ...), white space or not
+//   - at a blank line, and at the end of a line of less than 50 characters unless a
+//     small letter follows or a comma or abbreviation stands before
+//
+// and not behind abbreviations, initials, list numbers and German ordinals, nor within
+// numbers, addresses and names of files, which have no white space behind the mark.
+// All languages count at once, for nothing says which one a text is in.
+//
+// Some cases cannot be decided by a few characters. Where a full stop may be both,
+// the sentence goes on: a pause that is missing does less harm than one in "Dr. Blue",
+// and the clause limit bounds it. So "I met the Dr. She left." is one sentence, as is
+// "It was Plan B. Paul left."; "In the U.S. The dollar" is two, as The begins
+// sentences; "Platz 3. Danach" is two, but "der 3. Weg" one, as der stands before it.
+// A sentence that begins with a number of up to three digits and a full stop begins a
+// list item: "How many? 5. Good." ends behind "How many?" only.
 package text
 
 import (
@@ -44,7 +76,7 @@ func Clean(s string, limit Limit) (string, error) {
 		case r == 0:
 			return "", &InputError{mark + i, "a NUL character"}
 		case r == utf8.RuneError && !strings.HasPrefix(clean[i:], "\uFFFD"):
-			problem := fmt.Sprintf("%#02x is not UTF-8", clean[i])
+			problem := notUTF8(clean[i])
 			if strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") {
 				problem = "this is UTF-16, wanted UTF-8"
 			}

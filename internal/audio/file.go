@@ -17,14 +17,10 @@ var errTooLong = errors.New("the utterance is longer than a WAV file can hold")
 // file is the Sink of a regular file: exact sizes, and its name only at the end.
 type file struct {
 	path    string // for messages
-	format  Format
-	rate    int
 	pending *pendingFile
-	encoder *wav.Encoder // of format WAV
-	samples goaudio.IntBuffer
-	bytes   []byte // scratch of format PCM
-	written int64  // samples
-	err     error  // the failure, or errClosed after Abort
+	body    body
+	written int64 // samples
+	err     error // the failure, or errClosed after Abort
 	closed  bool
 }
 
@@ -33,7 +29,11 @@ type file struct {
 // sizes, and is removed by Abort or after a failure; an older file of that name stays
 // until then. If path is a device or a pipe, the form of NewStream is written to it.
 func Create(path string, format Format, rate int) (Sink, error) {
-	if err := check(format, rate); err != nil {
+	return create(path, format, rate, 0)
+}
+
+func create(path string, format Format, rate, bitrate int) (Sink, error) {
+	if err := check(format, rate, bitrate); err != nil {
 		return nil, err
 	}
 	if path == "" {
@@ -44,41 +44,101 @@ func Create(path string, format Format, rate int) (Sink, error) {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("audio: %s: is a directory", path)
 	case err == nil && !info.Mode().IsRegular():
-		return createStream(path, format, rate)
+		return createStream(path, format, rate, bitrate)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("audio: %s: %w", path, cause(err))
 	}
-	f := &file{path: path, format: format, rate: rate}
+	f := &file{path: path}
 	if f.pending, err = createPending(path); err != nil {
 		return nil, fmt.Errorf("audio: %s: %w", path, err)
 	}
-	if format == WAV {
-		f.samples.Format = &goaudio.Format{NumChannels: 1, SampleRate: rate}
-		f.samples.SourceBitDepth = 16
-		f.encoder = wav.NewEncoder(f.pending, rate, 16, 1, formatPCM)
-		// The encoder writes its headers with the first samples and would leave the
-		// data chunk out of a file that gets none.
-		if err := f.encoder.Write(&f.samples); err != nil {
-			return nil, f.fail(err)
-		}
+	if f.body, err = newFileBody(f, format, rate, bitrate); err != nil {
+		return nil, f.fail(err)
 	}
 	return f, nil
 }
 
 // createStream opens a device or a pipe.
-func createStream(path string, format Format, rate int) (Sink, error) {
+func createStream(path string, format Format, rate, bitrate int) (Sink, error) {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("audio: %s: %w", path, cause(err))
 	}
-	sink, err := NewStream(out, format, rate)
+	sink, err := newStream(out, out, format, rate, bitrate)
 	if err != nil {
 		out.Close()
 		return nil, err
 	}
-	sink.(*stream).own = out
 	return sink, nil
 }
+
+// newFileBody returns what writes a format to a file: as to a stream, but where a
+// header holds what is known at the end only.
+func newFileBody(f *file, format Format, rate, bitrate int) (body, error) {
+	if format == WAV {
+		return newWAVFile(f, rate)
+	}
+	b, err := newBody(f.pending, format, rate, bitrate)
+	if c, ok := b.(*coded); ok && err == nil {
+		return &finished{c, f.pending}, nil
+	}
+	return b, err
+}
+
+// finished is a coded body whose header, if it has one, is written again at the end.
+type finished struct {
+	*coded
+	file *pendingFile
+}
+
+func (f *finished) end() error {
+	if err := f.coded.end(); err != nil {
+		return err
+	}
+	h, ok := f.coder.(header)
+	if !ok {
+		return nil
+	}
+	bytes, err := h.header()
+	if err != nil {
+		return err
+	}
+	_, err = f.file.WriteAt(bytes, 0)
+	return err
+}
+
+// wavFile is the body of a WAV file with exact sizes.
+type wavFile struct {
+	file    *file
+	rate    int
+	encoder *wav.Encoder
+	samples goaudio.IntBuffer
+}
+
+func newWAVFile(f *file, rate int) (*wavFile, error) {
+	w := &wavFile{file: f, rate: rate, encoder: wav.NewEncoder(f.pending, rate, 16, 1, formatPCM)}
+	w.samples.Format = &goaudio.Format{NumChannels: 1, SampleRate: rate}
+	w.samples.SourceBitDepth = 16
+	// The encoder writes its headers with the first samples and would leave the data
+	// chunk out of a file that gets none.
+	return w, w.encoder.Write(&w.samples)
+}
+
+func (w *wavFile) write(samples []float32) error {
+	if 2*(w.file.written+int64(len(samples))) > maxWAVData {
+		most := time.Duration(maxWAVData/2/int64(w.rate)) * time.Second
+		return fmt.Errorf("%w (4 GiB, %v at %d Hz)", errTooLong, most, w.rate)
+	}
+	w.samples.Data = w.samples.Data[:0]
+	for _, x := range samples {
+		w.samples.Data = append(w.samples.Data, int(toPCM16(x)))
+	}
+	return w.encoder.Write(&w.samples)
+}
+
+func (w *wavFile) end() error { return w.encoder.Close() } // writes the sizes
+
+func (w *wavFile) abort() {}
 
 func (f *file) Write(samples []float32) error {
 	switch {
@@ -90,45 +150,19 @@ func (f *file) Write(samples []float32) error {
 	if i := firstNonFinite(samples); i >= 0 {
 		return f.fail(&SampleError{f.written + int64(i), samples[i]})
 	}
-	write := f.writePCM
-	if f.format == WAV {
-		write = f.writeWAV
-	}
-	if err := write(samples); err != nil {
+	if err := f.body.write(samples); err != nil {
 		return f.fail(err)
 	}
 	f.written += int64(len(samples))
 	return nil
 }
 
-func (f *file) writePCM(samples []float32) (err error) {
-	if f.bytes, err = AppendPCM16(f.bytes[:0], samples); err != nil {
-		return err
-	}
-	_, err = f.pending.Write(f.bytes)
-	return err
-}
-
-func (f *file) writeWAV(samples []float32) error {
-	if 2*(f.written+int64(len(samples))) > maxWAVData {
-		most := time.Duration(maxWAVData/2/int64(f.rate)) * time.Second
-		return fmt.Errorf("%w (4 GiB, %v at %d Hz)", errTooLong, most, f.rate)
-	}
-	f.samples.Data = f.samples.Data[:0]
-	for _, x := range samples {
-		f.samples.Data = append(f.samples.Data, int(toPCM16(x)))
-	}
-	return f.encoder.Write(&f.samples)
-}
-
 func (f *file) Close() error {
 	if f.closed {
 		return f.err
 	}
-	if f.encoder != nil {
-		if err := f.encoder.Close(); err != nil { // writes the sizes
-			return f.fail(err)
-		}
+	if err := f.body.end(); err != nil {
+		return f.fail(err)
 	}
 	f.closed = true
 	if err := f.pending.commit(); err != nil {
@@ -143,6 +177,7 @@ func (f *file) Abort() error {
 	}
 	f.closed = true
 	f.err = errClosed
+	f.body.abort()
 	if err := f.pending.abort(); err != nil {
 		return fmt.Errorf("audio: %s: cannot remove the unfinished file: %w", f.path, err)
 	}
@@ -152,6 +187,9 @@ func (f *file) Abort() error {
 // fail ends the sink for good and removes the file. It returns the error to report.
 func (f *file) fail(err error) error {
 	f.closed = true
+	if f.body != nil {
+		f.body.abort()
+	}
 	_ = f.pending.abort() // the first error is the one to report
 	f.err = fmt.Errorf("audio: %s: %w", f.path, cause(err))
 	var bad *SampleError

@@ -8,6 +8,16 @@ const (
 	// 1 would let a small file become hours of samples at 24,000.
 	minRate, maxRate = 1000, 768000
 
+	// minResampled and maxResampled bound the rates of a Resampler and a Stretch:
+	// telephones below, studios above.
+	minResampled, maxResampled = 8000, 192000
+
+	// minSpeed and maxSpeed bound the speed of a Stretch, as OpenAI's API does.
+	minSpeed, maxSpeed = 0.25, 4
+
+	// minChildBitrate is the least that Opus and AAC are asked for, in bit/s.
+	minChildBitrate = 8000
+
 	// maxChannels bounds the channels of a file that is read. Cinema has 24; 65,535
 	// is what a broken header says.
 	maxChannels = 64

@@ -2,7 +2,6 @@ package audio
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 )
@@ -16,15 +15,6 @@ type SampleError struct {
 
 func (e *SampleError) Error() string {
 	return fmt.Sprintf("audio: sample %d is %v", e.Index, e.Value)
-}
-
-// atOffset moves the index of a *SampleError to where a call's samples began.
-func atOffset(err error, begin int64) error {
-	var bad *SampleError
-	if errors.As(err, &bad) {
-		return &SampleError{begin + bad.Index, bad.Value}
-	}
-	return err
 }
 
 // toPCM16 scales by 32,768, rounds to the nearest integer (half to even) and clamps

@@ -1,17 +1,6 @@
 package audio
 
-import (
-	"errors"
-	"fmt"
-)
-
-// Format is a form in which samples leave.
-type Format string
-
-const (
-	WAV Format = "wav" // RIFF header, then 16-bit PCM
-	PCM Format = "pcm" // bare 16-bit little-endian PCM
-)
+import "errors"
 
 // Sink takes the samples of one mono utterance, in order. The usual way is
 //
@@ -20,7 +9,7 @@ const (
 //	return sink.Close()
 //
 // After an error from Write the sink has given up: a file is removed, and Write and
-// Close return that error again.
+// Close return that error again. A sink is used by one goroutine at a time.
 type Sink interface {
 	// Write takes samples in -1..1. NaN and infinities are a *SampleError; none of
 	// the samples of that call is written then.
@@ -34,13 +23,11 @@ type Sink interface {
 // errClosed is returned by Write after Close or Abort.
 var errClosed = errors.New("audio: write after the end of an utterance")
 
-// check refuses formats and rates that no sink can write.
-func check(format Format, rate int) error {
-	if format != WAV && format != PCM {
-		return fmt.Errorf("audio: format %q, allowed is %s or %s", format, WAV, PCM)
-	}
-	if rate < minRate || rate > maxRate {
-		return fmt.Errorf("audio: sample rate %d Hz, allowed is %d to %d", rate, minRate, maxRate)
-	}
-	return nil
+// body makes the bytes of a sink. Its samples are finite.
+type body interface {
+	write(samples []float32) error
+	// end completes the bytes. When it returns all are written.
+	end() error
+	// abort stops. When it returns nothing more is written.
+	abort()
 }

@@ -26,6 +26,21 @@ func (e *FormatError) Error() string { return "audio: wav: " + e.Problem }
 
 func badWAV(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
 
+// wavHeader is the header of a WAV stream: mono 16-bit PCM of unknown length.
+func wavHeader(rate int) []byte {
+	le := binary.LittleEndian
+	h := make([]byte, 0, wavHeaderBytes)
+	h = le.AppendUint32(append(h, "RIFF"...), unknownSize)
+	h = le.AppendUint32(append(h, "WAVEfmt "...), 16)
+	h = le.AppendUint16(h, formatPCM)
+	h = le.AppendUint16(h, 1)              // channels
+	h = le.AppendUint32(h, uint32(rate))   // samples a second
+	h = le.AppendUint32(h, uint32(rate*2)) // bytes a second
+	h = le.AppendUint16(h, 2)              // bytes of a sample of all channels
+	h = le.AppendUint16(h, 16)             // bits of a sample
+	return le.AppendUint32(append(h, "data"...), unknownSize)
+}
+
 // wavFormat is what a fmt chunk says.
 type wavFormat struct {
 	float    bool

@@ -30,19 +30,23 @@ func PackPanels(w []float32, outs, k int) []float32 {
 // The order of the sum is bias, then tap after tap, channel after channel; on AVX2 and AVX-512 each step is a fused multiply-add.
 // It is the same at any number of rows and outputs.
 func ConvF32(dst []float32, ldd int, x []float32, ldx int, taps, tapStride, in int, panels, bias []float32, rows, outs int) {
-	const kernel = "ConvF32"
-	if taps < 1 || tapStride < 0 || in < 0 || outs < 0 {
-		panic(fmt.Sprintf("kernel: ConvF32: %d taps %d apart of %d channels to %d outputs", taps, tapStride, in, outs))
-	}
-	mustHold(kernel, "x", len(x), rows, ldx, (taps-1)*tapStride+in)
-	mustHold(kernel, "dst", len(dst), rows, ldd, outs)
-	width := PanelWidth * taps * in
-	mustHold(kernel, "panels", len(panels), (outs+PanelWidth-1)/PanelWidth, width, width)
-	if bias != nil {
-		mustEqual(kernel, "bias", len(bias), "outputs", outs)
-	}
-	if rows == 0 || outs == 0 {
+	if !holdConv("ConvF32", len(dst), ldd, len(x), ldx, taps, tapStride, in, len(panels), bias, rows, outs) {
 		return
 	}
 	convF32(dst, ldd, x, ldx, taps, tapStride, in, panels, bias, rows, outs)
+}
+
+// holdConv panics if the operands of a convolution do not fit, and reports whether there is anything to compute.
+func holdConv(kernel string, dst, ldd, x, ldx, taps, tapStride, in, panels int, bias []float32, rows, outs int) bool {
+	if taps < 1 || tapStride < 0 || in < 0 || outs < 0 {
+		panic(fmt.Sprintf("kernel: %s: %d taps %d apart of %d channels to %d outputs", kernel, taps, tapStride, in, outs))
+	}
+	mustHold(kernel, "x", x, rows, ldx, (taps-1)*tapStride+in)
+	mustHold(kernel, "dst", dst, rows, ldd, outs)
+	width := PanelWidth * taps * in
+	mustHold(kernel, "panels", panels, (outs+PanelWidth-1)/PanelWidth, width, width)
+	if bias != nil {
+		mustEqual(kernel, "bias", len(bias), "outputs", outs)
+	}
+	return rows > 0 && outs > 0
 }

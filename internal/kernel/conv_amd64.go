@@ -21,6 +21,8 @@ type convArgs struct {
 	tiles     int // down the rows; counted down
 
 	mask1, mask2 uint32 // of the outputs to store of the first and the second panel, on AVX-512
+
+	biases *float32 // what bias is for the first inputs; for the Go side alone
 }
 
 //go:noescape

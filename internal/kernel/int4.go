@@ -92,6 +92,23 @@ func (w *Int4) Set(o, from int, codes []uint8, scale float32, zero uint8) {
 	}
 }
 
+// SetPanel is Set for all outputs of panel p: codes is [n, 16], scale and zero [16].
+func (w *Int4) SetPanel(p, from int, codes []uint8, scale, zero []float32) {
+	kp := Int4K(w.K, w.Group)
+	at := (p*(kp/w.Group) + from/w.Group) * PanelWidth
+	copy(w.Scale[at:at+PanelWidth], scale)
+	for o, z := range zero[:PanelWidth] {
+		w.Zero[at+o] = uint8(z)
+	}
+	for i := range len(codes) / PanelWidth {
+		lanes := w.Codes[((p*kp+from)/Int4Block+i/Int4Block)*PanelWidth:][:PanelWidth]
+		shift := nibbleShift(i)
+		for o, q := range codes[i*PanelWidth:][:PanelWidth] {
+			lanes[o] |= uint32(q&15) << shift
+		}
+	}
+}
+
 // nibbleShift is where input i stands in its lane.
 func nibbleShift(i int) int {
 	i %= Int4Block

@@ -31,3 +31,22 @@ func int4FitGeneric(w []float32, scale, zero float32) (num, den float32) {
 	}
 	return num, den
 }
+
+func int4FeedbackGeneric(codes []uint8, share, w, lower, inverse, scale, zero []float32, from, to int) {
+	n := len(inverse)
+	for i := from; i < to; i++ {
+		var sums [2][PanelWidth]float32
+		for p, l := range lower[i*n : i*n+i] {
+			sum, part := &sums[p&1], share[p*PanelWidth:][:PanelWidth]
+			for o, s := range part {
+				sum[o] += float32(l * s)
+			}
+		}
+		for o := range PanelWidth {
+			v := w[i*PanelWidth+o] - float32(sums[0][o]+sums[1][o])
+			q := int4Code(v, scale[o], zero[o])
+			codes[i*PanelWidth+o] = uint8(q)
+			share[i*PanelWidth+o] = float32(v-float32((q-zero[o])*scale[o])) * inverse[i]
+		}
+	}
+}

@@ -44,16 +44,55 @@ func int4A8Panel1VNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32
 //go:noescape
 func int4A8Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
+//go:noescape
+func int8Panel1AVXVNNI(dst *float32, x *uint8, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
+
+//go:noescape
+func int4A16Panel1AVXVNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+
+//go:noescape
+func int4A16Half4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+
+//go:noescape
+func int4A8Panel1AVXVNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+
+//go:noescape
+func int4A8Half4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+
+//go:noescape
+func int8Panel4AVXVNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
+
 const (
 	quantRows    = 4 // most rows of activations that share the unpacking of the weights
 	int8RowsAVX2 = 2 // the same for int8 on AVX2, which has too few registers for more
 	halfPanel    = PanelWidth / 2
 )
 
-var haveVNNI = cpu.Detect().AVX512VNNI
+// dots is the instruction set of the dot products, apart from the level: on AVX2 and AVX-512 some CPUs have one for them. All give
+// the same bits.
+type dots int
 
-// vnni reports whether the kernels with VPDPBUSD and VPDPWSSD run. AVX-512 without them takes the AVX2 kernels.
-func vnni() bool { return level == cpu.AVX512 && haveVNNI }
+const (
+	dotsAVX2    dots = iota // multiplications and sums of AVX2
+	dotsVNNI                // AVX-VNNI, half the width of the next
+	dotsVNNI512             // AVX-512 VNNI
+)
+
+var haveVNNI512, haveVNNI = cpu.Detect().AVX512VNNI, cpu.Detect().AVXVNNI
+
+// vnni reports whether the kernels with the dot products of AVX-512 run.
+func vnni() bool { return level == cpu.AVX512 && haveVNNI512 }
+
+// activeDots is what runs at the level, which is no less than AVX2.
+func activeDots() dots {
+	switch {
+	case vnni():
+		return dotsVNNI512
+	case haveVNNI:
+		return dotsVNNI
+	}
+	return dotsAVX2
+}
 
 // lastPanel is where kernels write a panel that has fewer outputs: they write whole ones.
 type lastPanel [quantRows * PanelWidth]float32
@@ -81,9 +120,9 @@ func matMulInt8(dst []float32, ldd int, x []uint8, scale []float32, zero []int32
 		matMulInt8Generic(dst, ldd, x, scale, zero, w, wScale, wSum, rows, kp, outs)
 		return
 	}
-	most, fast := int8RowsAVX2, vnni()
-	if fast {
-		most = quantRows
+	most, by := quantRows, activeDots()
+	if by == dotsAVX2 {
+		most = int8RowsAVX2
 	}
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
@@ -94,10 +133,14 @@ func matMulInt8(dst []float32, ldd int, x []uint8, scale []float32, zero []int32
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
 			switch {
-			case fast && tile == 1:
+			case by == dotsVNNI512 && tile == 1:
 				int8Panel1VNNI(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
-			case fast:
+			case by == dotsVNNI512:
 				int8Panel4VNNI(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
+			case by == dotsVNNI && tile == 1:
+				int8Panel1AVXVNNI(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
+			case by == dotsVNNI:
+				int8Panel4AVXVNNI(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
 			case tile == 1:
 				int8Panel1AVX2(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
 			default:
@@ -131,7 +174,7 @@ type int4Panel struct {
 	zero                   []uint8
 	groups, blocks, perRow int // of the matrix: groups, blocks in a group, bytes of a row of x
 	size                   int // bytes of an activation
-	fast                   bool
+	by                     dots
 }
 
 // matMulInt4 goes through the panels of a matrix and in each through the rows of x, whose activations have size bytes.
@@ -139,7 +182,7 @@ func matMulInt4(dst []float32, ldd int, x unsafe.Pointer, size int, scale []floa
 	groups, blocks := Int4K(w.K, w.Group)/w.Group, w.Group/Int4Block
 	p := int4Panel{
 		codes: w.Codes, scale: w.Scale, zero: w.Zero,
-		groups: groups, blocks: blocks, perRow: size * groups * w.Group, size: size, fast: vnni(),
+		groups: groups, blocks: blocks, perRow: size * groups * w.Group, size: size, by: activeDots(),
 	}
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
@@ -162,14 +205,18 @@ func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float
 	groups, blocks, ldx, wide := p.groups, p.blocks, p.perRow, p.size == 2
 	to, s, z, codes, ws, wz := &dst[0], &scale[0], &sum[0], &p.codes[0], &p.scale[0], &p.zero[0]
 	switch {
-	case p.fast && rows == 1 && wide:
+	case p.by == dotsVNNI512 && rows == 1 && wide:
 		int4A16Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
-	case p.fast && rows == 1:
+	case p.by == dotsVNNI512 && rows == 1:
 		int4A8Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
-	case p.fast && wide:
+	case p.by == dotsVNNI512 && wide:
 		int4A16Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
-	case p.fast:
+	case p.by == dotsVNNI512:
 		int4A8Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
+	case p.by == dotsVNNI && rows == 1 && wide:
+		int4A16Panel1AVXVNNI(to, x, s, z, codes, ws, wz, blocks, groups)
+	case p.by == dotsVNNI && rows == 1:
+		int4A8Panel1AVXVNNI(to, x, s, z, codes, ws, wz, blocks, groups)
 	case rows == 1 && wide:
 		int4A16Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
 	case rows == 1:
@@ -179,17 +226,22 @@ func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float
 	}
 }
 
-// halves multiplies four rows on AVX2: eight outputs and one group at a time.
+// halves multiplies four rows of AVX2's width: eight outputs and one group at a time.
 func (p *int4Panel) halves(dst []float32, ldd int, x unsafe.Pointer, scale []float32, sum []int32) {
 	clearTile(dst, ldd)
 	for half := 0; half < PanelWidth; half += halfPanel {
 		for g := range p.groups {
 			xg, codes := unsafe.Add(x, p.size*g*p.blocks*Int4Block), &p.codes[g*p.blocks*PanelWidth+half]
 			ws, wz := &p.scale[g*PanelWidth+half], &p.zero[g*PanelWidth+half]
-			if p.size == 2 {
-				int4A16Half4AVX2(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
-			} else {
-				int4A8Half4AVX2(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
+			switch to := &dst[half]; {
+			case p.by == dotsVNNI && p.size == 2:
+				int4A16Half4AVXVNNI(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
+			case p.by == dotsVNNI:
+				int4A8Half4AVXVNNI(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
+			case p.size == 2:
+				int4A16Half4AVX2(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
+			default:
+				int4A8Half4AVX2(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
 			}
 		}
 	}

@@ -31,3 +31,7 @@ func int4Encode(codes []uint8, w []float32, scale, zero float32) {
 func int4Fit(w []float32, scale, zero float32) (num, den float32) {
 	return int4FitGeneric(w, scale, zero)
 }
+
+func int4Feedback(codes []uint8, share, w, lower, inverse, scale, zero []float32, from, to int) {
+	int4FeedbackGeneric(codes, share, w, lower, inverse, scale, zero, from, to)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/mynah-tts/mynah/internal/cpu"
@@ -246,5 +247,74 @@ func TestInt4Fit(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestInt4Feedback checks codes and shares of every level against the generic twin, bit by bit, for whole blocks and parts of them.
+func TestInt4Feedback(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, n := range []int{1, 2, 3, 7, 8, 63, 64, 128} {
+		values := func(n int) []float32 {
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = float32(rng.NormFloat64())
+			}
+			return x
+		}
+		w, lower, inverse, scale, zero := values(n*PanelWidth), values(n*n), values(n), values(PanelWidth), make([]float32, PanelWidth)
+		for o := range zero {
+			scale[o], zero[o] = scale[o]*scale[o]+0.01, float32(rng.IntN(16))
+		}
+		for i := range lower {
+			lower[i] *= 0.1
+		}
+		cuts := []int{0, n / 3, n - n/4, n}
+		run := func() ([]uint8, []float32) {
+			codes, share := make([]uint8, n*PanelWidth), make([]float32, n*PanelWidth)
+			for i := range len(cuts) - 1 {
+				Int4Feedback(codes, share, w, lower, inverse, scale, zero, cuts[i], cuts[i+1])
+			}
+			return codes, share
+		}
+		restore := SetLevel(cpu.Generic)
+		wantCodes, wantShare := run()
+		restore()
+		for _, l := range levels() {
+			restore := SetLevel(l)
+			codes, share := run()
+			restore()
+			if string(codes) != string(wantCodes) {
+				t.Fatalf("%v, %d inputs: codes %v, wanted %v", l, n, codes, wantCodes)
+			}
+			sameBits(t, fmt.Sprintf("%v, %d inputs: shares", l, n), share, wantShare)
+		}
+	}
+}
+
+// TestInt4SetPanel compares with setting one output after the other.
+func TestInt4SetPanel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	const outs, k, group = 32, 40, 16
+	one, panels := NewInt4(outs, k, group), NewInt4(outs, k, group)
+	for p := range outs / PanelWidth {
+		for from := 0; from < k; from += group {
+			n := min(group, k-from)
+			codes, scale, zero := make([]uint8, n*PanelWidth), make([]float32, PanelWidth), make([]float32, PanelWidth)
+			for i := range codes {
+				codes[i] = uint8(rng.IntN(16))
+			}
+			for o := range PanelWidth {
+				scale[o], zero[o] = rng.Float32(), float32(rng.IntN(16))
+				row := make([]uint8, n)
+				for i := range row {
+					row[i] = codes[i*PanelWidth+o]
+				}
+				one.Set(p*PanelWidth+o, from, row, scale[o], uint8(zero[o]))
+			}
+			panels.SetPanel(p, from, codes, scale, zero)
+		}
+	}
+	if !reflect.DeepEqual(one, panels) {
+		t.Error("the matrices differ")
 	}
 }

@@ -39,7 +39,8 @@ type sayCommand struct {
 
 type serveCommand struct {
 	shared
-	Addr string `help:"Address."`
+	Addr  string `help:"Address."`
+	Quiet string `name:"quiet" setting:"quiet-file" help:"File for silence."`
 }
 
 // parse runs a command line with a config file of the given content ("" for none)
@@ -255,6 +256,34 @@ func TestUnknownVariables(t *testing.T) {
 		}
 		if got := p.UnknownVariables(); got != tc.want {
 			t.Errorf("%q: got %q, want %q", tc.environ, got, tc.want)
+		}
+	}
+}
+
+// TestSetting: a flag that means something else in another command is a setting of its
+// own, in environment, file and help.
+func TestSetting(t *testing.T) {
+	environ := []string{"MYNAH_QUIET=true"}
+	g, _, err := parse(t, "quiet_file = \"x\"\n", environ, "serve")
+	if err != nil || g.Serve.Quiet != "x" {
+		t.Errorf("%q, %v", g.Serve.Quiet, err)
+	}
+	g, p, err := parse(t, "[serve]\nquiet_file = \"x\"\n", append(environ, "MYNAH_QUIET_FILE=y"), "serve")
+	if err != nil || g.Serve.Quiet != "y" || p.Origin("quiet") != "MYNAH_QUIET_FILE" || p.UnknownVariables() != "" {
+		t.Errorf("%q from %s, %v, %s", g.Serve.Quiet, p.Origin("quiet"), err, p.UnknownVariables())
+	}
+	g, _, err = parse(t, "quiet_file = \"x\"\nquiet = true\n", nil, "say")
+	if err != nil || !g.Say.Quiet {
+		t.Errorf("%v, %v", g.Say.Quiet, err)
+	}
+	if _, _, err := parse(t, "[serve]\nquiet = \"x\"\n", nil, "serve"); err == nil || !strings.Contains(err.Error(), `unknown key "quiet" in table serve`) {
+		t.Errorf("error %v", err)
+	}
+	for _, l := range p.Model.Leaves(false) {
+		for _, f := range l.Flags {
+			if f.Name == "quiet" && l.Name == "serve" && !strings.HasSuffix(describe(f.Value), "(MYNAH_QUIET_FILE, quiet_file)") {
+				t.Errorf("help: %s", describe(f.Value))
+			}
 		}
 	}
 }

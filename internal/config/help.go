@@ -31,5 +31,5 @@ func describe(v *kong.Value) string {
 	if v.Name == configFlag {
 		return fmt.Sprintf("%s (%s)", text, Variable(v.Name))
 	}
-	return fmt.Sprintf("%s (%s, %s)", text, Variable(v.Name), Key(v.Name))
+	return fmt.Sprintf("%s (%s, %s)", text, Variable(settingName(v)), Key(settingName(v)))
 }

@@ -3,10 +3,24 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 // Prefix begins the name of every variable that is a setting.
 const Prefix = "MYNAH_"
+
+// settingTag names the setting of a flag that means something else in other commands,
+// so that variable and key mean one thing: setting:"json-file" for a flag --json.
+const settingTag = "setting"
+
+// settingName is the name of a flag's setting, of which variable and key are made.
+func settingName(flag *kong.Value) string {
+	if name := flag.Tag.Get(settingTag); name != "" {
+		return name
+	}
+	return flag.Name
+}
 
 // Variable returns the environment variable of a flag: "top-p" is MYNAH_TOP_P.
 func Variable(flag string) string {

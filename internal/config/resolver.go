@@ -40,14 +40,14 @@ func (r *resolver) lookup(command *kong.Node, flag *kong.Flag) (text, where stri
 	if flag.Name == helpFlag {
 		return "", ""
 	}
-	variable := Variable(flag.Name)
+	variable := Variable(settingName(flag.Value))
 	if text := r.variables[variable]; text != "" {
 		return text, variable
 	}
 	if r.file == nil || flag.Name == configFlag {
 		return "", ""
 	}
-	key := Key(flag.Name)
+	key := Key(settingName(flag.Value))
 	for table := path(command); ; table = above(table) {
 		full := join(table, key)
 		if s, ok := r.file.settings[full]; ok {
@@ -81,9 +81,10 @@ func settings(app *kong.Application) map[string][]string {
 			if flag.Name == helpFlag || flag.Name == configFlag {
 				continue
 			}
-			known[table] = append(known[table], Key(flag.Name))
+			key := Key(settingName(flag.Value))
+			known[table] = append(known[table], key)
 			if table != "" {
-				known[""] = append(known[""], Key(flag.Name))
+				known[""] = append(known[""], key)
 			}
 		}
 		for _, child := range n.Children {

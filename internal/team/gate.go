@@ -58,12 +58,23 @@ type gate struct {
 
 func newGate() gate { return gate{wake: make(chan struct{}, 1)} }
 
-// await returns when v differs from old. Whoever changes v must then call open.
-func (g *gate) await(v *atomic.Uint32, old uint32, p patience) {
+// ticket is the number of a job and, in its low bits, for how many workers it is.
+type ticket uint64
+
+const partsBits = 12
+
+func (t ticket) parts() int { return int(t & (1<<partsBits - 1)) }
+
+// next is the ticket of the job behind t.
+func (t ticket) next(parts int) ticket { return (t>>partsBits+1)<<partsBits | ticket(parts) }
+
+// await returns v when it is the ticket of another job than old that is for the worker:
+// tickets for fewer workers count as none. Whoever changes v must then call open.
+func (g *gate) await(v *atomic.Uint64, old ticket, worker int, p patience) ticket {
 	for {
 		for i := range p.rounds {
-			if v.Load() != old {
-				return
+			if now := ticket(v.Load()); now != old && now.parts() > worker {
+				return now
 			}
 			if i%p.yield == p.yield-1 {
 				runtime.Gosched()
@@ -73,8 +84,8 @@ func (g *gate) await(v *atomic.Uint32, old uint32, p patience) {
 		}
 		g.asleep.Store(true)
 		// If v has changed meanwhile, open may or may not have seen that this gate is asleep; the swap says which.
-		if v.Load() != old && g.asleep.CompareAndSwap(true, false) {
-			return
+		if now := ticket(v.Load()); now != old && now.parts() > worker && g.asleep.CompareAndSwap(true, false) {
+			return now
 		}
 		<-g.wake
 		// An open that belongs to the change before may come so late that it wakes this wait: v decides.

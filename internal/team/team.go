@@ -9,7 +9,7 @@ import (
 
 // Job is work that can be cut into parts by number.
 type Job interface {
-	// Part does part worker of workers. Parts run at the same time and must not write to the same memory. Part must not
+	// Part does part worker of workers, as many as Run was told. Parts run at the same time and must not write to the same memory. Part must not
 	// call Run of the same team.
 	Part(worker, workers int)
 }
@@ -34,11 +34,11 @@ type Team struct {
 	failed  sync.Mutex
 
 	_       [64]byte
-	started atomic.Uint32 // number of the last job that was begun; helpers wait for it to change
-	_       [60]byte
+	started atomic.Uint64 // ticket of the last job that was begun; helpers wait for it to change
+	_       [56]byte
 	pending atomic.Int32 // helpers that have not finished the job
 	_       [60]byte
-	ended   atomic.Uint32 // number of the last job that all helpers have finished; the caller waits for it to change
+	ended   atomic.Uint64 // ticket of the last job that all its helpers have finished; the caller waits for it to change
 	caller  gate
 	helpers []gate
 	exits   sync.WaitGroup
@@ -62,9 +62,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// maxWorkers is what a ticket can tell.
+const maxWorkers = 1<<partsBits - 1
+
 // New starts a team of the given number of workers, at least one. It must be closed after use.
 func New(workers int) *Team {
-	t := &Team{workers: max(1, workers)}
+	t := &Team{workers: min(max(1, workers), maxWorkers)}
 	t.patience = newPatience(t.workers)
 	t.caller = newGate()
 	t.helpers = make([]gate, t.workers-1)
@@ -76,7 +79,7 @@ func New(workers int) *Team {
 	return t
 }
 
-// Workers returns the number of workers, which is what Part is told.
+// Workers returns the number of workers, into whose parts Run cuts a job.
 func (t *Team) Workers() int {
 	if t == nil {
 		return 1
@@ -87,39 +90,44 @@ func (t *Team) Workers() int {
 // Run calls j.Part once for every worker and returns when all parts are done; the caller is worker 0. It allocates nothing.
 // Calls by several goroutines run one after the other. A panic in a part is raised again here when all other parts have
 // ended, as a *PanicError if it was not the caller's own. Run panics if the team is closed.
-func (t *Team) Run(j Job) {
+func (t *Team) Run(j Job) { t.RunParts(j, t.Workers()) }
+
+// RunParts is Run with so many parts, at least one and at most one for each worker. Workers without a part are not woken, and
+// sleep if there is none for them for long.
+func (t *Team) RunParts(j Job, parts int) {
 	if t == nil {
 		j.Part(0, 1)
 		return
 	}
+	parts = min(max(1, parts), t.workers)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		panic("team: Run after Close")
 	}
-	if t.workers == 1 {
+	if parts == 1 {
 		j.Part(0, 1)
 		return
 	}
-	number := t.start(j)
-	defer t.finish(number)
-	j.Part(0, t.workers)
+	before := ticket(t.ended.Load())
+	t.start(j, parts)
+	defer t.finish(before)
+	j.Part(0, parts)
 }
 
-// start hands job j to the helpers and returns its number. A nil job makes them leave.
-func (t *Team) start(j Job) (number uint32) {
+// start hands job j to the helpers that have a part in it. A nil job makes them leave.
+func (t *Team) start(j Job, parts int) {
 	t.job = j
-	t.pending.Store(int32(len(t.helpers)))
-	number = t.started.Add(1)
-	for i := range t.helpers {
+	t.pending.Store(int32(parts - 1))
+	t.started.Store(uint64(ticket(t.started.Load()).next(parts)))
+	for i := range t.helpers[:parts-1] {
 		t.helpers[i].open()
 	}
-	return number
 }
 
-// finish waits for the helpers, and passes on their panic.
-func (t *Team) finish(number uint32) {
-	t.caller.await(&t.ended, number-1, t.patience)
+// finish waits for the helpers, and passes on their panic. before is the last job that had ended when this one began.
+func (t *Team) finish(before ticket) {
+	t.caller.await(&t.ended, before, 0, t.patience)
 	t.job = nil
 	if e := t.failure; e != nil {
 		t.failure = nil
@@ -138,15 +146,14 @@ func (t *Team) Close() {
 		return
 	}
 	t.closed = true
-	t.start(nil)
+	t.start(nil, t.workers)
 	t.exits.Wait()
 }
 
-// help is the life of a helper: worker w, which has seen all jobs up to number seen.
-func (t *Team) help(w int, seen uint32) {
+// help is the life of a helper: worker w, which has seen all jobs up to a ticket.
+func (t *Team) help(w int, seen ticket) {
 	for {
-		t.helpers[w-1].await(&t.started, seen, t.patience)
-		seen++
+		seen = t.helpers[w-1].await(&t.started, seen, w, t.patience)
 		if t.job == nil {
 			t.exits.Done()
 			return
@@ -156,7 +163,7 @@ func (t *Team) help(w int, seen uint32) {
 }
 
 // part does a helper's part of the current job, and reports its end whatever way it ends.
-func (t *Team) part(w int, number uint32) {
+func (t *Team) part(w int, now ticket) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -164,16 +171,16 @@ func (t *Team) part(w int, number uint32) {
 			if value == nil {
 				// Part has called runtime.Goexit, as t.FailNow in a test does: this goroutine ends, another takes its place.
 				value = "runtime.Goexit"
-				go t.help(w, number)
+				go t.help(w, now)
 			}
 			t.fail(&PanicError{Worker: w, Value: value, Stack: debug.Stack()})
 		}
 		if t.pending.Add(-1) == 0 {
-			t.ended.Store(number)
+			t.ended.Store(uint64(now))
 			t.caller.open()
 		}
 	}()
-	t.job.Part(w, t.workers)
+	t.job.Part(w, now.parts())
 	returned = true
 }
 

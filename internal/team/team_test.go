@@ -270,3 +270,50 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// TestRunParts runs jobs of changing numbers of parts: each part once, by the right worker, and those without a part sleep.
+func TestRunParts(t *testing.T) {
+	const workers = 5
+	tm := New(workers)
+	defer tm.Close()
+	counts, want := make([]int, workers), make([]int, workers) // each written by its own worker only
+	for i := range 5000 {
+		parts := 1 + i*i%7 // some beyond the team
+		now := min(parts, workers)
+		if i%1000 == 999 {
+			time.Sleep(2 * time.Millisecond) // all sleep
+		}
+		tm.RunParts(jobFunc(func(w, n int) {
+			if n != now || w >= n {
+				panic(fmt.Sprintf("part %d of %d, want %d", w, n, now))
+			}
+			counts[w]++
+		}), parts)
+		for w := range now {
+			want[w]++
+		}
+	}
+	for w := range counts {
+		if counts[w] != want[w] {
+			t.Errorf("worker %d did %d parts, want %d", w, counts[w], want[w])
+		}
+	}
+	idle := &tm.helpers[workers-2]
+	for deadline := time.Now().Add(10 * time.Second); !idle.asleep.Load(); {
+		if time.Now().After(deadline) {
+			t.Fatal("a worker without a part still spins")
+		}
+		tm.RunParts(jobFunc(func(w, n int) {}), 2)
+	}
+	ran := false
+	(*Team)(nil).RunParts(jobFunc(func(w, n int) { ran = w == 0 && n == 1 }), 4)
+	tm.RunParts(jobFunc(func(w, n int) { ran = ran && w == 0 && n == 1 }), 0)
+	if !ran {
+		t.Error("one part is not the caller's")
+	}
+	if n := testing.AllocsPerRun(100, func() { tm.RunParts(nothing, 3) }); n != 0 {
+		t.Errorf("RunParts allocates %v times", n)
+	}
+}
+
+var nothing = jobFunc(func(int, int) {})

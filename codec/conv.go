@@ -3,8 +3,6 @@ package codec
 import (
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"github.com/mynah-tts/mynah/internal/kernel"
 	"github.com/mynah-tts/mynah/internal/safetensors"
@@ -18,73 +16,83 @@ import (
 type conv struct {
 	in, outs int       // channels of an input row; values made of it, stride * output channels
 	stride   int       // output rows of an input row; 1 unless transposed
-	taps     int       // input rows that one output row sees
 	dilation int       // rows between taps
 	left     int       // rows kept from before: (taps - 1) * dilation
 	slot     int       // index of the first kept value in State.left
-	weights  []float32 // [ceil(outs/16), taps, in, 16], see kernel.PackPanels
+	rate     int       // input rows of a frame
+	name     string    // in the checkpoint, without ".weight"
 	bias     []float32 // [outs]
 	act      snake     // [outs] each, empty where no activation follows
 	next     *conv     // what takes the activation's results as input; nil where none follows
+
+	weights // in the form that the precision asks for
 }
 
-// loadConv takes name.weight [out, in, k] and name.bias [out]. The kernel's size k is the tensor's.
+// loadConv takes name.weight [out, in, k], or its packed form, and name.bias [out]. The kernel's size k is the tensor's.
 func loadConv(w *safetensors.Set, name string, in, out, dilation int) (conv, error) {
-	weight, k, err := loadKernel(w, name+".weight", out, in, 1)
-	if err != nil {
+	c := conv{name: name, in: in, outs: out, stride: 1, dilation: dilation}
+	if err := c.load(w, false); err != nil {
 		return conv{}, err
 	}
-	bias, err := w.Widen(name+".bias", out)
-	c := conv{in: in, outs: out, stride: 1, taps: k, dilation: dilation, left: (k - 1) * dilation, bias: bias}
-	c.weights = packPanels(out, k, in, func(dst []float32, o int) {
-		for ci := range in {
-			for t, v := range weight[(o*in+ci)*k:][:k] {
-				dst[t*in+ci] = v
-			}
-		}
-	})
+	c.left = (c.taps - 1) * dilation
+	var err error
+	c.bias, err = w.Widen(name+".bias", out)
 	return c, err
 }
 
-// loadTransposed takes name.weight [in, out, k] and name.bias [out] of a transposed convolution whose last k - stride samples
-// are cut off, so that each input row gives stride rows which depend on nothing later. k must be a multiple of the stride: with
-// k = m*stride, output row t*stride + p is the sum over j < m of x[t-j] * weight[:, :, p + j*stride].
+// loadTransposed takes name.weight [in, out, k], or its packed form, and name.bias [out] of a transposed convolution whose last
+// k - stride samples are cut off, so that each input row gives stride rows which depend on nothing later. k must be a multiple of
+// the stride: with k = m*stride, output row t*stride + p is the sum over j < m of x[t-j] * weight[:, :, p + j*stride].
 func loadTransposed(w *safetensors.Set, name string, in, out, stride int) (conv, error) {
-	weight, k, err := loadKernel(w, name+".weight", in, out, stride)
-	if err != nil {
+	c := conv{name: name, in: in, outs: stride * out, stride: stride, dilation: 1}
+	if err := c.load(w, true); err != nil {
 		return conv{}, err
 	}
+	c.left = c.taps - 1
 	bias, err := w.Widen(name+".bias", out)
-	m := k / stride
-	c := conv{in: in, outs: stride * out, stride: stride, taps: m, dilation: 1, left: m - 1, bias: repeat(bias, stride)}
-	c.weights = packPanels(c.outs, m, in, func(dst []float32, o int) {
-		phase, channel := o/out, o%out
-		for ci := range in {
-			row := weight[(ci*out+channel)*k:][:k]
-			for j := range m {
-				dst[(m-1-j)*in+ci] = row[phase+j*stride]
-			}
-		}
-	})
+	c.bias = repeat(bias, stride)
 	return c, err
 }
 
 // loadKernel returns the weights of a convolution [a, b, k] and k, which must be a multiple of unit.
-func loadKernel(w *safetensors.Set, name string, a, b, unit int) (weight []float32, k int, err error) {
+func loadKernel(w *safetensors.Set, name string, a, b, unit int) (m matrix, k int, err error) {
 	info, ok := w.Info(name)
 	if !ok || len(info.Shape) != 3 {
-		_, err = floats(w, name, a, b, unit)
-		return nil, 0, err
+		_, err = loadMatrix(w, name, a, b, unit)
+		return m, 0, err
 	}
 	k = info.Shape[2]
 	if k < 1 || k%unit != 0 {
-		return nil, 0, &safetensors.TensorError{
+		return m, 0, &safetensors.TensorError{
 			File: info.File, Tensor: name, Problem: "shape", Found: fmt.Sprint(info.Shape),
 			Wanted: fmt.Sprintf("[%d %d k] with k a multiple of %d", a, b, unit),
 		}
 	}
-	weight, err = floats(w, name, a, b, k)
-	return weight, k, err
+	m, err = loadMatrix(w, name, a, b, k)
+	return m, k, err
+}
+
+// matrix is a view of a float32 or bfloat16 tensor.
+type matrix struct {
+	f32  []float32
+	bf16 []uint16
+}
+
+func loadMatrix(w *safetensors.Set, name string, shape ...int) (m matrix, err error) {
+	if info, ok := w.Info(name); ok && info.DType == safetensors.BF16 {
+		m.bf16, err = w.BF16(name, shape...)
+		return m, err
+	}
+	m.f32, err = w.F32(name, shape...)
+	return m, err
+}
+
+// at returns value i as float32.
+func (m *matrix) at(i int) float32 {
+	if m.bf16 != nil {
+		return math.Float32frombits(uint32(m.bf16[i]) << 16)
+	}
+	return m.f32[i]
 }
 
 // floats returns a float32 or bfloat16 tensor as float32: a view of the former, a copy of the latter.
@@ -99,30 +107,6 @@ func floats(w *safetensors.Set, name string, shape ...int) ([]float32, error) {
 	wide := make([]float32, len(bits))
 	kernel.WidenBF16(wide, bits)
 	return wide, nil
-}
-
-// packPanels packs weights [outs, taps*in] panel by panel, so that no second copy of the whole is made, on all processors. row fills
-// in the weights [taps, in] of one output; several goroutines call it at once.
-func packPanels(outs, taps, in int, row func(dst []float32, o int)) []float32 {
-	const width = kernel.PanelWidth
-	k, panels := taps*in, (outs+width-1)/width
-	packed := make([]float32, panels*width*k)
-	var wg sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), panels)
-	for worker := range workers {
-		wg.Go(func() {
-			rows := make([]float32, width*k)
-			for p := worker * panels / workers; p < (worker+1)*panels/workers; p++ {
-				n := min(width, outs-p*width)
-				for i := range n {
-					row(rows[i*k:(i+1)*k], p*width+i)
-				}
-				copy(packed[p*width*k:(p+1)*width*k], kernel.PackPanels(rows[:n*k], n, k))
-			}
-		})
-	}
-	wg.Wait()
-	return packed
 }
 
 // follow makes act the activation behind the convolution, and next what takes its results.
@@ -185,9 +169,10 @@ func (o *outConv) load(w *safetensors.Set, name string, in int) error {
 		return err
 	}
 	bias, err := w.Widen(name+".bias", 1)
-	o.conv = conv{in: in, outs: 1, stride: 1, taps: k, dilation: 1, left: k - 1, bias: bias, weights: make([]float32, k*in)}
-	for i, v := range weight {
-		o.weights[i%k*in+i/k] = v
+	o.conv = conv{name: name, in: in, outs: 1, stride: 1, dilation: 1, left: k - 1, bias: bias}
+	o.taps, o.f32 = k, make([]float32, k*in)
+	for i := range k * in {
+		o.f32[i%k*in+i/k] = weight.at(i)
 	}
 	return err
 }

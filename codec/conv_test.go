@@ -65,16 +65,21 @@ func scattered(x, weight, bias []float32, in, out, k, stride int) []float64 {
 func stream(t *testing.T, c *conv, x []float32, step, workers int) []float32 {
 	t.Helper()
 	wk := work(t, workers)
+	c.rate = 1
+	if err := c.pack(F32); err != nil {
+		t.Fatal(err)
+	}
 	s := &State{left: make([]float32, c.left*c.in)}
-	sc := &Scratch{}
+	sc := &Scratch{spans: []span{{state: s}}}
 	rows := len(x) / c.in
 	buf := make([]float32, (c.left+step)*c.in)
 	y := make([]float32, rows*c.outs)
 	for from := 0; from < rows; from += step {
 		n := min(step, rows-from)
-		copy(s.open(c, buf), x[from*c.in:(from+n)*c.in])
-		sc.run(wk, convJob{conv: c, x: buf, dst: y[from*c.outs:][:n*c.outs], rows: n})
-		s.keep(c, buf, n)
+		sc.n, sc.spans[0].frames = n, n
+		sc.fill(c, buf, x[from*c.in:(from+n)*c.in])
+		sc.run(wk, convJob{conv: c, x: c.input(buf), dst: buffer{data: y[from*c.outs:][:n*c.outs]}})
+		sc.keep(c, buf)
 	}
 	return y
 }

@@ -30,7 +30,7 @@ func (d *Decoder) FrameCost() nn.Cost {
 // cost is that of so many input rows.
 func (c *conv) cost(rows int) nn.Cost {
 	return nn.Cost{
-		Bytes: 4 * int64(len(c.weights)+len(c.bias)),
+		Bytes: c.bytes() + 4*int64(len(c.bias)),
 		MACs:  int64(rows) * int64(c.taps) * int64(c.in) * int64(c.outs),
 	}
 }

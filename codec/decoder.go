@@ -7,8 +7,8 @@ import (
 	"github.com/mynah-tts/mynah/internal/safetensors"
 )
 
-// Decoder is the weights of the decoder. It is read-only, and one serves all streams. Linear layers and codebooks are views of the
-// checkpoint, which must stay open; convolutions are packed copies.
+// Decoder is the weights of the decoder. Once Quantize has packed them it is read-only, and one serves all streams. Codebooks, and in
+// part linear layers, are views of the checkpoint, which must stay open; convolutions are packed copies, or views of a packed file.
 type Decoder struct {
 	cfg       Config
 	quantizer quantizer
@@ -20,7 +20,8 @@ type Decoder struct {
 	entry     conv // latent to decoder_dim
 	blocks    []block
 	out       outConv
-	left      int // values that a State keeps for all convolutions
+	left      int       // values that a State keeps for all convolutions
+	precision Precision // of the packed weights; "" before they are
 }
 
 // block is one decoder block: snake (which belongs to the convolution before it), a transposed convolution to half the channels,
@@ -49,9 +50,11 @@ func LoadDecoder(w *safetensors.Set, cfg Config) (*Decoder, error) {
 			return nil, fmt.Errorf("codec: %w", err)
 		}
 	}
+	rate := 1
 	d.eachConv(func(c *conv) {
-		c.slot = d.left
+		c.slot, c.rate = d.left, rate
 		d.left += c.left * c.in
+		rate *= c.stride
 	})
 	return d, nil
 }

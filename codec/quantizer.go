@@ -78,16 +78,15 @@ func (b *codebook) add(dst []float32, code int32) {
 	}
 }
 
-// forward computes dst [frames, codebook_dim] from codes [frames, groups], which are within bounds.
-func (q *quantizer) forward(wk *nn.Work, sc *Scratch, dst []float32, codes []int32) {
-	groups := len(q.books)
-	n := len(codes) / groups
+// forward computes dst [frames, codebook_dim] from the codes of a step, which are within bounds.
+func (q *quantizer) forward(wk *nn.Work, sc *Scratch, dst []float32) {
+	n := sc.n
 	entry := sc.entry[:n*q.dim]
 	rest := sc.rest[:n*q.rest.Out]
 
-	q.gather(entry, codes, 1, groups)
+	q.gather(entry, sc.spans, 1, len(q.books))
 	q.rest.Forward(wk, rest, entry, n)
-	q.gather(entry, codes, 0, 1)
+	q.gather(entry, sc.spans, 0, 1)
 	q.first.Forward(wk, dst, entry, n)
 	sc.tap("quantizer/rest", n, rest)
 	sc.tap("quantizer/first", n, dst)
@@ -96,13 +95,15 @@ func (q *quantizer) forward(wk *nn.Work, sc *Scratch, dst []float32, codes []int
 }
 
 // gather fills dst [frames, dim] with the sums of the entries of groups from to to-1, added in order.
-func (q *quantizer) gather(dst []float32, codes []int32, from, to int) {
+func (q *quantizer) gather(dst []float32, spans []span, from, to int) {
 	clear(dst)
 	groups := len(q.books)
-	for r := range len(codes) / groups {
-		row := dst[r*q.dim:][:q.dim]
-		for g := from; g < to; g++ {
-			q.books[g].add(row, codes[r*groups+g])
+	for _, s := range spans {
+		for i := range s.frames {
+			row := dst[(s.first+i)*q.dim:][:q.dim]
+			for g := from; g < to; g++ {
+				q.books[g].add(row, s.codes[i*groups+g])
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 
+	"github.com/mynah-tts/mynah/internal/kernel"
 	"github.com/mynah-tts/mynah/internal/nn"
 )
 
@@ -14,6 +15,7 @@ type State struct {
 	cache  *nn.Cache // keys and values of the last window of frames
 	frame  int       // number of the next frame
 	broken bool
+	busy   bool // in the batch that is decoded
 }
 
 // MaxFrames is the longest stream, in frames: 23 hours of the published checkpoints. It is the range of the transformer's
@@ -43,27 +45,56 @@ func (s *State) Frames() int { return s.frame }
 // keys and values for each position that the cache has room for (see nn.Stack.NewCache).
 func (s *State) Bytes() int64 { return int64(len(s.left))*4 + s.cache.Bytes() }
 
-// open puts the rows kept for c at the head of a buffer and returns the rest, where the new rows belong.
-func (s *State) open(c *conv, buf []float32) []float32 {
-	n := c.left * c.in
-	copy(buf, s.left[c.slot:c.slot+n])
-	return buf[n:]
+// buffer is rows of values. Where it is the input of a convolution, the kept rows of each stream stand before its new ones:
+//
+//	[left of stream 0] [new rows of stream 0] [left of stream 1] [new rows of stream 1] ...
+type buffer struct {
+	data []float32
+	left int // rows kept of each stream; 0 for rows without gaps
 }
 
-// keep remembers the last rows of a buffer that open began and that rows new rows were added to.
-func (s *State) keep(c *conv, buf []float32, rows int) {
+// at is the index of a row that belongs to stream i of the step. New rows are numbered through all streams.
+func (b buffer) at(i, width, row int) int { return (row + (i+1)*b.left) * width }
+
+// input is a buffer as the input of c.
+func (c *conv) input(data []float32) buffer { return buffer{data: data, left: c.left} }
+
+// open puts the rows kept for c into a buffer that is to be its input.
+func (sc *Scratch) open(c *conv, buf []float32) {
 	n := c.left * c.in
-	copy(s.left[c.slot:c.slot+n], buf[rows*c.in:])
+	for i, s := range sc.spans {
+		copy(buf[(s.first*c.rate+i*c.left)*c.in:][:n], s.state.left[c.slot:])
+	}
+}
+
+// fill makes a buffer the input of c: the kept rows and new ones, x [rows, in].
+func (sc *Scratch) fill(c *conv, buf, x []float32) {
+	sc.open(c, buf)
+	for i, s := range sc.spans {
+		from, n := s.first*c.rate*c.in, s.frames*c.rate*c.in
+		copy(buf[from+(i+1)*c.left*c.in:][:n], x[from:])
+	}
+}
+
+// keep remembers the last rows of the input of c.
+func (sc *Scratch) keep(c *conv, buf []float32) {
+	n := c.left * c.in
+	for i, s := range sc.spans {
+		copy(s.state.left[c.slot:c.slot+n], buf[((s.first+s.frames)*c.rate+i*c.left)*c.in:])
+	}
 }
 
 // Scratch holds the activations of one step. It belongs to the goroutine that computes and serves any number of streams in turn.
 type Scratch struct {
-	// Tap, if set, is shown the output of each stage, x [rows, channels], under the names that the goldens of the parity tests
-	// use. x must not be kept. It is for tests; names are built anew for every call.
+	// Tap, if set, is shown the output of each stage of a step with one stream, x [rows, channels], under the names that the
+	// goldens of the parity tests use. x must not be kept. It is for tests; names are built anew for every call.
 	Tap func(stage string, rows, channels int, x []float32)
 
 	d      *Decoder
-	frames int
+	frames int       // of a step, at most
+	n      int       // of this step
+	spans  []span    // of this step
+	one    [1]Item   // the batch of one
 	entry  []float32 // [frames, dim of an entry]
 	rest   []float32 // [frames, codebook_dim]
 	hidden []float32 // [frames, hidden]
@@ -73,44 +104,69 @@ type Scratch struct {
 	rows   []nn.Row  // [frames]
 	stack  *nn.Scratch
 
-	conv convJob
-	out  outJob
-	gelu geluJob
+	codes kernel.ConvCodes // of the input of a convolution with 8-bit weights: [left + rows, channels] of the widest
+
+	conv     convJob
+	quantize codesJob
+	out      outJob
+	gelu     geluJob
 }
 
-// NewScratch returns scratch for steps of up to maxFrames frames; longer calls of Decode are cut. For the published checkpoints it
-// takes 2.3 MB per frame.
+// NewScratch returns scratch for steps of up to maxFrames frames, of all streams together; longer calls are cut. For the published
+// checkpoints it takes 2.3 MB per frame.
 func (d *Decoder) NewScratch(maxFrames int) *Scratch {
 	if maxFrames < 1 {
 		panic(fmt.Sprintf("codec: NewScratch(%d), wanted at least 1 frame", maxFrames))
 	}
+	d.settle()
 	sc := &Scratch{
 		d: d, frames: maxFrames,
 		entry:  make([]float32, maxFrames*d.quantizer.dim),
 		rest:   make([]float32, maxFrames*d.cfg.Decoder.CodebookDim),
 		hidden: make([]float32, maxFrames*d.cfg.Decoder.Hidden),
 		rows:   make([]nn.Row, maxFrames),
+		spans:  make([]span, 0, maxFrames),
 		stack:  d.stack.NewScratch(maxFrames),
 	}
-	rows, inner, stream, pass := maxFrames, 0, 0, 0
+	inner, stream, pass := 0, maxFrames*d.cfg.Decoder.CodebookDim, 0
 	d.eachConv(func(c *conv) {
-		pass = max(pass, (c.left+rows)*c.in, rows*c.outs)
-		stream = max(stream, rows*c.outs)
-		rows *= c.stride
+		// At most every frame is of another stream.
+		pass = max(pass, maxFrames*(c.left+c.rate)*c.in)
+		stream = max(stream, maxFrames*c.rate*c.outs)
 	})
-	rows = maxFrames
 	for i := range d.upsample {
-		rows *= d.upsample[i].up.stride
-		inner = max(inner, rows*d.upsample[i].pw1.Out)
+		u := &d.upsample[i]
+		inner = max(inner, maxFrames*u.depthwise.rate*u.pw1.Out)
 	}
+	sc.reserveCodes()
 	sc.inner = make([]float32, inner)
 	sc.stream = make([]float32, stream)
 	sc.a, sc.b = make([]float32, pass), make([]float32, pass)
 	return sc
 }
 
+// reserveCodes makes room for the codes of the widest convolution that has 8-bit weights.
+func (sc *Scratch) reserveCodes() {
+	rows, codes := 0, 0
+	for _, c := range sc.d.packable() {
+		if c.int8 != nil {
+			n := sc.frames * (c.left + c.rate)
+			rows, codes = max(rows, n), max(codes, n*kernel.Int8K(c.in))
+		}
+	}
+	sc.codes = kernel.ConvCodes{Codes: make([]uint8, codes), Rows: make([]kernel.ConvRow, rows)}
+}
+
 // run does a convolution.
 func (sc *Scratch) run(wk *nn.Work, j convJob) {
+	c := j.conv
+	j.spans, j.rows = sc.spans, sc.n*c.rate
+	if c.int8 != nil {
+		rows := j.rows + len(sc.spans)*c.left
+		sc.quantize = codesJob{x: j.x.data, in: c.in, rows: rows, codes: &sc.codes}
+		wk.Run(&sc.quantize, rows*c.in*codeMACs)
+		j.codes = &sc.codes
+	}
 	sc.conv = j
 	wk.Run(&sc.conv, sc.conv.macs())
 }

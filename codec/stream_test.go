@@ -35,7 +35,12 @@ func sound(t testing.TB, samples []float32) {
 
 // TestStepsEqualOnePass cuts a stream in many ways, with every number of workers: always the same samples, bit for bit.
 func TestStepsEqualOnePass(t *testing.T) {
-	d := oddDecoder(t)
+	for _, p := range Precisions {
+		t.Run(p, func(t *testing.T) { testSteps(t, oddDecoderAt(t, Precision(p))) })
+	}
+}
+
+func testSteps(t *testing.T, d *Decoder) {
 	const frames = 60
 	codes := randomCodes(d, frames, 1)
 	want := decode(t, d, work(t, 1), d.NewScratch(frames), d.NewState(frames), codes, frames)

@@ -231,6 +231,16 @@ func oddDecoder(t testing.TB) *Decoder {
 	return d
 }
 
+// oddDecoderAt is oddDecoder at a precision.
+func oddDecoderAt(t testing.TB, p Precision) *Decoder {
+	t.Helper()
+	d := oddDecoder(t)
+	if err := d.Quantize(p); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // fullDecoder is one of the published sizes, 450 MB of random weights in a file of the test's folder.
 func fullDecoder(t testing.TB) *Decoder {
 	t.Helper()

@@ -33,9 +33,11 @@ func (u *upsample) load(w *safetensors.Set, prefix string, width, stride int) (e
 	if u.depthwise, err = loadDepthwise(w, prefix+"1.dwconv.conv", width); err != nil {
 		return err
 	}
-	// The inner width is in no config: the first linear layer says it.
+	// The inner width is in no config: the first linear layer says it, or its bias where the weights are packed.
 	inner := 0
 	if info, ok := w.Info(prefix + "1.pwconv1.weight"); ok && len(info.Shape) == 2 {
+		inner = info.Shape[0]
+	} else if info, ok := w.Info(prefix + "1.pwconv1.bias"); ok && len(info.Shape) == 1 {
 		inner = info.Shape[0]
 	}
 	if u.pw1, err = nn.LoadLinear(w, prefix+"1.pwconv1", width, inner, true); err != nil {
@@ -62,27 +64,32 @@ func loadDepthwise(w *safetensors.Set, name string, channels int) (conv, error) 
 		return conv{}, err
 	}
 	bias, err := w.Widen(name+".bias", channels)
-	c := conv{in: channels, outs: channels, stride: 1, taps: k, dilation: 1, left: k - 1, bias: bias}
-	c.weights = make([]float32, k*channels)
-	for i, v := range weight {
-		c.weights[i%k*channels+i/k] = v
+	c := conv{name: name, in: channels, outs: channels, stride: 1, dilation: 1, left: k - 1, bias: bias}
+	c.taps, c.f32 = k, make([]float32, k*channels)
+	for i := range k * channels {
+		c.f32[i%k*channels+i/k] = weight.at(i)
 	}
 	return c, err
 }
 
-// forward runs the step on rows new rows, which lie behind the kept ones in in, and returns the stride times as many rows that
-// it makes. They lie in out; work is overwritten.
-func (u *upsample) forward(wk *nn.Work, sc *Scratch, s *State, in, out, work []float32, index, rows int) []float32 {
-	x := s.open(&u.depthwise, out)
-	sc.run(wk, convJob{conv: &u.up, x: in, dst: x, rows: rows})
-	s.keep(&u.up, in, rows)
-	rows *= u.up.stride
-	x = x[:rows*u.depthwise.in]
+// forward runs the step on its input in in, and returns the rows that it makes, which lie in in again; out and sc.stream are
+// overwritten.
+func (u *upsample) forward(wk *nn.Work, sc *Scratch, in, out []float32, index int) []float32 {
+	c := &u.depthwise
+	sc.open(c, out)
+	sc.run(wk, convJob{conv: &u.up, x: u.up.input(in), dst: c.input(out)})
+	sc.keep(&u.up, in)
+	sc.keep(c, out)
+	rows := sc.n * c.rate
+	x, h := in[:rows*c.in], sc.stream[:rows*c.in]
+	for i, s := range sc.spans {
+		for r := s.first * c.rate; r < (s.first+s.frames)*c.rate; r++ {
+			copy(x[r*c.in:(r+1)*c.in], out[c.input(out).at(i, c.in, r):])
+			u.depthwiseRow(h[r*c.in:(r+1)*c.in], out[(r+i*c.left)*c.in:])
+		}
+	}
 	sc.tapN(rows, x, "upsample_%d/transposed_conv", index)
 
-	h := work[:len(x)]
-	u.depthwiseRows(h, out, rows)
-	s.keep(&u.depthwise, out, rows)
 	inner := sc.inner[:rows*u.pw1.Out]
 	u.pw1.Forward(wk, inner, h, rows)
 	sc.gelu.x = inner
@@ -92,18 +99,16 @@ func (u *upsample) forward(wk *nn.Work, sc *Scratch, s *State, in, out, work []f
 	return x
 }
 
-// depthwiseRows computes layernorm(depthwise(x)) into dst [rows, channels]. It is a few microseconds a frame, too little to share.
-func (u *upsample) depthwiseRows(dst, x []float32, rows int) {
+// depthwiseRow computes layernorm(depthwise(x)) of the window that x begins with into dst [channels]. All rows of a frame are a few
+// microseconds, too little to share.
+func (u *upsample) depthwiseRow(dst, x []float32) {
 	c := &u.depthwise
 	n := c.in
-	for r := range rows {
-		row := dst[r*n : (r+1)*n]
-		copy(row, c.bias)
-		for t := range c.taps {
-			kernel.MulAddF32(row, x[(r+t)*n:(r+t+1)*n], c.weights[t*n:(t+1)*n])
-		}
-		u.norm.apply(row)
+	copy(dst, c.bias)
+	for t := range c.taps {
+		kernel.MulAddF32(dst, x[t*n:(t+1)*n], c.f32[t*n:(t+1)*n])
 	}
+	u.norm.apply(dst)
 }
 
 // apply normalises one row in place. Mean and variance are summed in float64, in order.

@@ -80,9 +80,10 @@ func Load(w *safetensors.Set, cfg Config, width int) (*Model, error) {
 
 // Quantize packs the matrices of the layers, and the heads and the projection if p
 // is an integer precision: each is read in every frame. Heads in int4 would flip too
-// many codes, so they are int8 at least.
-func (m *Model) Quantize(p nn.Precision) error {
-	if err := m.stack.Quantize(p); err != nil {
+// many codes, so they are int8 at least. heard, which may be none, are frames to choose
+// int4 codes by, with all their codes.
+func (m *Model) Quantize(p nn.Precision, wk *nn.Work, heard []Frame) error {
+	if err := m.stack.Quantize(p, m.calibration(wk, heard)); err != nil {
 		return err
 	}
 	if p == nn.Int4A16 || p == nn.Int4A8 {

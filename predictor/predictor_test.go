@@ -3,6 +3,7 @@ package predictor_test
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/mynah-tts/mynah/internal/nn"
@@ -91,6 +92,11 @@ func TestParityPredictor(t *testing.T) {
 				paritytest.Equal(t, "codes", batch[i].Codes, want[i*model.Groups:(i+1)*model.Groups])
 			}
 			checkAlone(t, model, golden, logits)
+			all := append([]float32(nil), logits...)
+			model.Run(nn.NewWork(tm).Limit(1), sc, frames(t, model, golden, greedy{}))
+			if !slices.Equal(logits, all) {
+				t.Error("one worker of two gives other logits")
+			}
 
 			first := frames(t, model, golden, forced(golden.I32(t, "forced/codes")))[:1]
 			model.Run(wk, sc, first)

@@ -1,8 +1,8 @@
 package synth
 
 import (
-	"context"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/mynah-tts/mynah/talker"
@@ -27,56 +27,51 @@ func benchModel(b *testing.B) *Model {
 	return m
 }
 
-// benchStream brings a stream behind its first frames.
-func benchStream(b *testing.B, m *Model) *Stream {
+// benchUtterance brings an utterance behind its first frames.
+func benchUtterance(b *testing.B, m *Model) *utterance {
 	b.Helper()
-	s, err := m.Speak(context.Background(), Request{
+	u := begun(b, m, Request{
 		Text: "The boats came back to the harbour before the rain, and nobody had seen them leave.", Seed: new(int64(42)),
 	})
-	if err != nil {
-		b.Fatal(err)
+	for range 3 {
+		m.engine.step([]*utterance{u})
 	}
-	for range 4 {
-		if _, err := s.Next(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return s
+	return u
 }
 
 // BenchmarkTalkerStep is one decode step of the talker, logits included.
 func BenchmarkTalkerStep(b *testing.B) {
 	m := benchModel(b)
-	s := benchStream(b, m)
-	states := []*talker.State{m.talker.NewState(64)}
+	row := make([]float32, m.cfg.Talker.Hidden)
+	m.prompts.FrameInput(row, benchUtterance(b, m).place.codes)
+	states, x := []*talker.State{m.talker.NewState(64)}, slices.Clone(row)
 	b.ReportAllocs()
 	for b.Loop() {
 		if states[0].Positions() == states[0].Limit() {
 			states[0].Reset()
 		}
-		m.talker.Step(m.work, m.ts, states, s.row)
+		copy(x, row)
+		m.talker.Step(m.work, m.ts, states, x)
 	}
 }
 
 // BenchmarkPredictorFrame is all residual steps of one frame.
 func BenchmarkPredictorFrame(b *testing.B) {
 	m := benchModel(b)
-	s := benchStream(b, m)
+	u := benchUtterance(b, m)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.fillCodes(1); err != nil {
-			b.Fatal(err)
-		}
+		m.engine.fillCodes([]*utterance{u})
 	}
 }
 
 // BenchmarkCodecFrame is the decoding of one frame.
 func BenchmarkCodecFrame(b *testing.B) {
 	m := benchModel(b)
-	s := benchStream(b, m)
+	u := benchUtterance(b, m)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := m.codec.Decode(m.work, m.cs, s.sound, s.pcm, s.codes); err != nil {
+		if err := m.codec.Decode(m.work, m.cs, u.place.codec, u.place.pcm, u.place.codes); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -86,10 +81,10 @@ func BenchmarkCodecFrame(b *testing.B) {
 func BenchmarkPrefill(b *testing.B) {
 	const rows = 256
 	m := benchModel(b)
-	s := benchStream(b, m)
-	prompt := make([]float32, rows*m.cfg.Talker.Hidden)
+	prompt, h := make([]float32, rows*m.cfg.Talker.Hidden), m.cfg.Talker.Hidden
+	m.prompts.FrameInput(prompt[:h], benchUtterance(b, m).place.codes)
 	for i := range prompt {
-		prompt[i] = s.row[i%len(s.row)]
+		prompt[i] = prompt[i%h]
 	}
 	state := m.talker.NewState(rows)
 	b.ReportAllocs()

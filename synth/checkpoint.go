@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mynah-tts/mynah/codec"
+	"github.com/mynah-tts/mynah/internal/nn"
 	"github.com/mynah-tts/mynah/internal/plainjson"
 	"github.com/mynah-tts/mynah/predictor"
 	"github.com/mynah-tts/mynah/talker"
@@ -32,7 +34,10 @@ type config struct {
 	TokenizerType string `json:"tokenizer_type"`
 	Size          string `json:"tts_model_size"`
 	Kind          Kind   `json:"tts_model_type"`
-	Talker        struct {
+
+	Quantization json.RawMessage `json:"quantization_config"`
+
+	Talker struct {
 		talker.Config
 		Predictor predictor.Config `json:"code_predictor_config"`
 	} `json:"talker_config"`
@@ -58,6 +63,9 @@ func (c *config) validate() error {
 	case CustomVoice, VoiceDesign, Base:
 	default:
 		return fmt.Errorf("tts_model_type is %q, wanted %q, %q or %q", c.Kind, CustomVoice, VoiceDesign, Base)
+	}
+	if err := nn.Unquantized(c.Quantization); err != nil {
+		return err
 	}
 	if err := c.Talker.Validate(); err != nil {
 		return err

@@ -15,35 +15,41 @@ type given struct{ codes []int32 }
 
 func (g given) Pick(_ []float32, group int) (int, error) { return int(g.codes[group]), nil }
 
+// begun returns an utterance that has come to its first frame. It is the test's own: the
+// engine, which must be idle, does not know it.
+func begun(t testing.TB, m *Model, r Request) *utterance {
+	t.Helper()
+	p, err := m.planWhole(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &utterance{e: m.engine, m: m, s: newStream(context.Background(), m.engine, p), plan: p, script: p.script}
+	for u.phase < phaseFrames {
+		if _, err := u.prepare(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.listen()
+	return u
+}
+
 // teacherForced runs a model over given frames [n, groups] and returns the logits of
 // code 0 [n][vocab] and of the residual codes [n*(groups-1)][vocab].
 func teacherForced(t *testing.T, m *Model, r Request, frames []int32) (code0, residual [][]float32) {
 	t.Helper()
-	s, err := m.Speak(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if _, err := s.Next(); err != nil { // Start: the prompt is assembled
-		t.Fatal(err)
-	}
-	if err := s.prefill(); err != nil {
-		t.Fatal(err)
-	}
+	u := begun(t, m, r)
 	m.ps.Tap = func(_, _ int, logits []float32) { residual = append(residual, slices.Clone(logits)) }
 	defer func() { m.ps.Tap = nil }()
-	groups := m.cfg.Talker.Groups
+	groups, p := m.cfg.Talker.Groups, u.place
 	for from := 0; from < len(frames); from += groups {
-		code0 = append(code0, slices.Clone(s.state.Logits))
+		code0 = append(code0, slices.Clone(p.talker.Logits))
 		codes := frames[from : from+groups]
-		copy(s.codes, codes)
-		m.talker.Code(s.embed, int(codes[0]))
-		s.frame[0] = predictor.Frame{Hidden: s.state.Hidden, Embed: s.embed, Pick: given{codes}, Codes: s.codes}
-		m.pred.Run(m.work, m.ps, s.frame[:])
-		s.done.Frames++
-		if err := s.hear(); err != nil {
-			t.Fatal(err)
-		}
+		copy(p.codes, codes)
+		m.talker.Code(p.embed, int(codes[0]))
+		frame := predictor.Frame{Hidden: p.talker.Hidden, Embed: p.embed, Pick: given{codes}, Codes: p.codes}
+		m.pred.Run(m.work, m.ps, []predictor.Frame{frame})
+		u.made++
+		m.engine.hear([]*utterance{u})
 	}
 	return code0, residual
 }

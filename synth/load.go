@@ -5,9 +5,9 @@ import (
 	"github.com/mynah-tts/mynah/internal/profile"
 )
 
-// Load tells how much work a frame of one stream is, for a profile: of the stages
+// StageLoad tells how much work a frame of one stream is, for a profile: of the stages
 // that are made of weights, and of each residual step, from step 1 on.
-func (m *Model) Load() (stages map[profile.Stage]profile.Load, steps []profile.Load) {
+func (m *Model) StageLoad() (stages map[profile.Stage]profile.Load, steps []profile.Load) {
 	load := func(c nn.Cost) profile.Load { return profile.Load{Bytes: c.Bytes, MACs: c.MACs} }
 	var all nn.Cost
 	for group := 1; group < m.cfg.Talker.Groups; group++ {

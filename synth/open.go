@@ -33,6 +33,9 @@ type Options struct {
 	// this process may use in full.
 	Threads int
 
+	// PredictorThreads is the most of them that the code predictor uses; 0 is all.
+	PredictorThreads int
+
 	// Cache is a folder that keeps packed matrices of checkpoint directories, so that
 	// they are packed once; none if empty.
 	Cache string
@@ -44,14 +47,40 @@ type Options struct {
 	// Profile, if not nil, records the time of every stage. It is for the program's
 	// own commands. It may be read while no stream computes.
 	Profile *profile.Recorder
+
+	// MaxLive is how many requests are computed together; 0 takes 8.
+	MaxLive int
+
+	// MaxQueue is how many more requests may wait; 0 takes 64, -1 is none.
+	MaxQueue int
+
+	// Ahead is how many frames a stream may be computed ahead of its reader; 0 takes 64.
+	Ahead int
+}
+
+// check fills in what was left out and names the first value that cannot be.
+func (o *Options) check() error {
+	for _, f := range []struct {
+		name                      string
+		value                     *int
+		least, otherwise, largest int
+	}{
+		{"threads", &o.Threads, 0, 0, maxThreads}, {"predictor threads", &o.PredictorThreads, 0, 0, maxThreads},
+		{"live requests", &o.MaxLive, 0, defaultLive, maxLive},
+		{"queue", &o.MaxQueue, -1, defaultQueue, maxQueue}, {"frames ahead", &o.Ahead, 0, defaultAhead, maxAhead},
+	} {
+		if *f.value < f.least || *f.value > f.largest {
+			return fmt.Errorf("%s is %d, allowed are %d to %d", f.name, *f.value, f.least, f.largest)
+		}
+		if *f.value == 0 {
+			*f.value = f.otherwise
+		}
+	}
+	return nil
 }
 
 // maxThreads bounds Options.Threads.
 const maxThreads = 256
-
-// prefillRows is the number of prompt rows that go through the talker at once.
-// More gain no speed, and between slices a request can be cancelled.
-const prefillRows = 64
 
 // Model is an open checkpoint. Its methods may be called by several goroutines.
 type Model struct {
@@ -65,18 +94,17 @@ type Model struct {
 	codec    *codec.Decoder
 	weights  []io.Closer
 
-	// mu guards everything below: one goroutine computes at a time, for one frame
-	// or one slice of a prompt.
-	mu     sync.Mutex
-	closed bool
+	// The engine's goroutine alone computes, with these.
+	engine *engine
 	team   *team.Team
 	work   *nn.Work
+	few    *nn.Work // the predictor's, of fewer workers
 	ts     *talker.Scratch
 	ps     *predictor.Scratch
 	cs     *codec.Scratch
 
-	prefixes prefixCache
-	prof     *profile.Recorder // nil when off
+	closing sync.Once
+	closed  error // of Close
 }
 
 // Info describes a model.
@@ -94,9 +122,6 @@ type Info struct {
 	Threads    int // workers
 	MaxFrames  int // the checkpoint's bound of an utterance
 }
-
-// ErrClosed is returned by streams of a closed model.
-var ErrClosed = errors.New("synth: the model is closed")
 
 // Open opens a checkpoint directory in the published Hugging Face layout, or a file
 // that Pack wrote. Weights are mapped, not read. Everything is checked before Open
@@ -167,8 +192,8 @@ func open(src *source, name string, opts Options) (*Model, error) {
 }
 
 func (m *Model) open(src *source, name string, opts Options) error {
-	if opts.Threads < 0 || opts.Threads > maxThreads {
-		return fmt.Errorf("threads is %d, allowed are 0 for the machine's own number or 1 to %d", opts.Threads, maxThreads)
+	if err := opts.check(); err != nil {
+		return err
 	}
 	if err := cpu.Check(); err != nil {
 		return err
@@ -179,13 +204,14 @@ func (m *Model) open(src *source, name string, opts Options) error {
 	if err := m.load(src, &opts); err != nil {
 		return err
 	}
-	if err := m.prepare(opts.Threads); err != nil {
+	if err := m.prepare(opts); err != nil {
 		m.team.Close()
 		return err
 	}
 	if opts.Profile != nil {
-		m.prof, m.ps.Watch = opts.Profile, opts.Profile
+		m.ps.Watch = opts.Profile
 	}
+	m.engine = newEngine(m, opts)
 	m.info = m.describe(name, opts.Threads)
 	m.info.Precision = opts.Precision
 	return nil
@@ -280,12 +306,12 @@ func (m *Model) takeWeights(main, speech *safetensors.Set, cc codec.Config) (err
 
 // prepare makes what computing needs: the team, scratch, and the rows that every
 // prompt shares.
-func (m *Model) prepare(threads int) error {
-	m.team = team.New(threads)
-	m.work = nn.NewWork(m.team)
+func (m *Model) prepare(opts Options) error {
+	m.team = team.New(opts.Threads)
+	m.work, m.few = nn.NewWork(m.team), nn.NewWork(m.team).Limit(opts.PredictorThreads)
 	m.ts = m.talker.NewScratch(prefillRows)
-	m.ps = m.pred.NewScratch(1)
-	m.cs = m.codec.NewScratch(referenceFrames)
+	m.ps = m.pred.NewScratch(opts.MaxLive)
+	m.cs = m.codec.NewScratch(max(opts.MaxLive, referenceFrames))
 	var err error
 	m.prompts, err = prompt.NewBuilder(m.work, m.ts, m.talker, m.pred, m.cfg.Specials)
 	return err
@@ -304,16 +330,20 @@ func (m *Model) describe(name string, threads int) Info {
 // Info describes the model.
 func (m *Model) Info() Info { return m.info }
 
+// Load tells how busy the model is.
+func (m *Model) Load() Load { return m.engine.load() }
+
+// Drain makes Speak answer ErrDraining from now on. Streams that were admitted go on.
+func (m *Model) Drain() { m.engine.drain() }
+
 // Close frees the weights. Streams that are still open fail with ErrClosed.
 func (m *Model) Close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil
-	}
-	m.closed = true
-	m.team.Close()
-	return m.closeWeights()
+	m.closing.Do(func() {
+		m.engine.close()
+		m.team.Close()
+		m.closed = m.closeWeights()
+	})
+	return m.closed
 }
 
 func (m *Model) closeWeights() error {

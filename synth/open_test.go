@@ -99,6 +99,8 @@ func TestOpenRefuses(t *testing.T) {
 		"bias":                {conf("talker_config.attention_bias", true), "attention_bias"},
 		"window":              {conf("talker_config.use_sliding_window", true), "use_sliding_window"},
 		"rotation":            {conf("talker_config.rope_scaling.rope_type", "yarn"), `"yarn"`},
+		"tied":                {conf("talker_config.tie_word_embeddings", true), "talker_config: tie_word_embeddings"},
+		"packed by others":    {conf("quantization_config", map[string]any{"bits": 4}), "config.json: quantization_config"},
 		"predictor bias":      {conf("talker_config.code_predictor_config.attention_bias", true), "code_predictor_config: attention_bias"},
 		"small vocabulary":    {conf("talker_config.text_vocab_size", 1000), "text_vocab_size"},
 		"end token a code":    {conf("talker_config.codec_eos_token_id", 7), "codec_eos_token_id is 7"},

@@ -9,8 +9,10 @@ import (
 	"os"
 
 	"github.com/mynah-tts/mynah/codec"
+	"github.com/mynah-tts/mynah/internal/kernel"
 	"github.com/mynah-tts/mynah/internal/nn"
 	"github.com/mynah-tts/mynah/internal/packed"
+	"github.com/mynah-tts/mynah/internal/profile"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 )
 
@@ -37,6 +39,7 @@ type Packing struct {
 	Bytes     int64  // size of the file
 	Talker    PackingError
 	Predictor PackingError
+	Parity    *profile.Parity // with float32, in a short run; nil if there was nothing to compare
 }
 
 // PackingError is the squared error of packed matrices relative to the squared
@@ -63,19 +66,38 @@ func Pack(ctx context.Context, dir, file string, p Precision) (*Packing, error) 
 	src, m := &source{fsys: RegularFiles(os.DirFS(dir)), dir: dir}, &Model{}
 	defer m.closeWeights()
 	h, err := m.pack(ctx, src, p)
+	var parity *profile.Parity
+	if err == nil && p.form() != "" {
+		parity, err = m.measureParity(ctx, dir, p)
+		h.Parity = parityHeader(parity)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("model directory %s: %w", dir, err)
 	}
 	if err := packed.Write(ctx, file, h, src.fsys, append(m.matrices(), m.otherTensors(src)...)); err != nil {
 		return nil, fmt.Errorf("%s: cannot write: %w", file, cause(err))
 	}
+	if err := VerifyPacked(ctx, file); err != nil {
+		return nil, fmt.Errorf("%s: written, but %w", file, err)
+	}
 	if info, err = os.Stat(file); err != nil {
 		return nil, err
 	}
 	return &Packing{
 		Precision: p, Source: h.Source, Bytes: info.Size(),
-		Talker: PackingError(h.TalkerError), Predictor: PackingError(h.PredictorError),
+		Talker: PackingError(h.TalkerError), Predictor: PackingError(h.PredictorError), Parity: parity,
 	}, nil
+}
+
+// VerifyPacked reads all of a file that Pack wrote and compares it with its checksums.
+// Open leaves out what would take it long, embeddings for the most part.
+func VerifyPacked(ctx context.Context, file string) error {
+	f, err := packed.Open(file, nn.PackingVersion)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return cmp.Or(ctx.Err(), f.Verify(ctx))
 }
 
 // replaceable refuses to write over anything but a packed file: the destination might
@@ -154,7 +176,7 @@ func packingError(before []nn.Linear, after []*nn.Linear) packed.Error {
 	return packed.Error{Stored: sum.Stored / sum.Power, Plain: sum.Plain / sum.Power}
 }
 
-// packable returns all maps that may be packed.
+// packable returns all maps of talker and predictor that may be packed.
 func (m *Model) packable() []*nn.Linear { return append(m.talker.Linears(), m.pred.Linears()...) }
 
 // matrices returns the packed matrices as tensors of a packed file.
@@ -166,6 +188,11 @@ func (m *Model) matrices() []safetensors.Tensor {
 			tensors = append(tensors, t)
 		}
 	}
+	codec, _ := m.codec.Export()
+	for _, t := range codec {
+		t.Name = packed.WeightsName(codecDir, t.Name)
+		tensors = append(tensors, t)
+	}
 	return tensors
 }
 
@@ -176,6 +203,10 @@ func (m *Model) otherTensors(src *source) []safetensors.Tensor {
 		if l.Packed() {
 			left[packed.WeightsName(".", l.Name()+".weight")] = true
 		}
+	}
+	_, instead := m.codec.Export()
+	for _, name := range instead {
+		left[packed.WeightsName(codecDir, name)] = true
 	}
 	var tensors []safetensors.Tensor
 	for dir, set := range map[string]*safetensors.Set{".": src.main, codecDir: src.speech} {
@@ -203,10 +234,11 @@ func (m *Model) takeCached(src *source, cc codec.Config, opts *Options) error {
 		warn("the cache of packed matrices is not used: %v", err)
 		return m.take(src.main, src.speech, cc, opts.Precision)
 	}
-	path := cache.Path(digest, opts.Precision.form(), nn.PackingVersion)
+	// Single codes of int4 can depend on the instruction level that they were chosen at.
+	path := cache.Path(digest, opts.Precision.form()+"-"+kernel.Level().String(), nn.PackingVersion)
 	f, err := cache.Open(path, digest, nn.PackingVersion)
 	if err == nil {
-		if err = m.take(src.main.With(f.Weights(".")), src.speech, cc, opts.Precision); err == nil {
+		if err = m.take(src.main.With(f.Weights(".")), src.speech.With(f.Weights(codecDir)), cc, opts.Precision); err == nil {
 			m.weights = append(m.weights, f)
 			m.info.Bytes += f.Bytes()
 			return nil

@@ -16,6 +16,7 @@ import (
 var packedPrecisions = []Precision{
 	DefaultPrecision, FastPrecision,
 	{Talker: "int4-a16", Predictor: "f32", Codec: "f32"}, {Talker: "bf16", Predictor: "int8", Codec: "f32"},
+	{Talker: "f32", Predictor: "f32", Codec: "bf16"}, {Talker: "f32", Predictor: "f32", Codec: "int8"},
 }
 
 // must opens a model for a test.
@@ -104,6 +105,8 @@ func TestPackedPrecision(t *testing.T) {
 	for want, p := range map[string]Precision{
 		"talker precision f32 was asked for, the file holds int4-a8":           {Talker: "f32"},
 		"predictor precision int4 was asked for, the file holds int8":          {Predictor: "int4"},
+		"codec precision int8 was asked for, the file holds f32":               {Codec: "int8"},
+		`codec precision is "int4", allowed are f32, bf16, int8`:               {Codec: "int4"},
 		`talker precision is "int3", allowed are f32, bf16, int4-a16, int4-a8`: {Talker: "int3"},
 		"predictor precision f32 was asked for, the file holds int8":           {Talker: "int4-a8", Predictor: "f32"},
 	} {

@@ -30,9 +30,10 @@ func referencePlan(t *testing.T, m *Model, c paritytest.Case, golden *paritytest
 	p := &plan{
 		request: prompt.Request{Language: c.Language, Speaker: c.Speaker, WholeText: m.cfg.Kind != Base},
 		// The reference throws its last token away, so N tokens give N-1 frames.
-		frameBound: c.MaxNewTokens - 1,
-		talker:     sampler.Params{Temperature: 1, TopP: 1, RepetitionPenalty: float32(c.RepetitionPenalty)},
-		residual:   sampler.Params{Temperature: 1, TopP: 1, RepetitionPenalty: 1},
+		maxFrames: c.MaxNewTokens - 1, anyLength: true,
+		noise:    func(int) sampler.Noise { return nil },
+		talker:   sampler.Params{Temperature: 1, TopP: 1, RepetitionPenalty: float32(c.RepetitionPenalty)},
+		residual: sampler.Params{Temperature: 1, TopP: 1, RepetitionPenalty: 1},
 	}
 	if c.NonStreaming != nil {
 		p.request.WholeText = *c.NonStreaming
@@ -49,7 +50,18 @@ func referencePlan(t *testing.T, m *Model, c paritytest.Case, golden *paritytest
 		}
 	}
 	p.request.IDs = m.encoder.EncodeReference(c.Text, instruct, reference)
+	p.script = tokenScript(p.request.Text)
 	return p
+}
+
+// speakPlan speaks a plan to its end.
+func speakPlan(t *testing.T, m *Model, p *plan) (codes []int32, pcm []float32, done Done) {
+	t.Helper()
+	s, err := m.admit(context.Background(), p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return collect(t, s)
 }
 
 // collect runs a stream to its end.
@@ -92,7 +104,7 @@ func checkEndToEnd(t *testing.T, m *Model, c paritytest.Compared, golden *parity
 		defer func() { m.cfg.Size = saved }()
 	}
 	p := referencePlan(t, m, c.Case, golden, c.Case.Name+"/")
-	codes, pcm, done := collect(t, m.newStream(context.Background(), p))
+	codes, pcm, done := speakPlan(t, m, p)
 	paritytest.Equal(t, "codes", codes, golden.I32(t, c.Case.Name+"/codes"))
 	want := FinishLength
 	if c.Case.EndedByEOS {
@@ -146,8 +158,9 @@ func TestParitySampled(t *testing.T) {
 			p.residual = sampler.Params{
 				DoSample: true, Temperature: float32(v.SubTemperature), TopK: v.SubTopK, TopP: float32(v.SubTopP), RepetitionPenalty: 1,
 			}
-			p.noise = recordedNoise(t, m, golden)
-			codes, _, _ := collect(t, m.newStream(context.Background(), p))
+			noise := recordedNoise(t, m, golden)
+			p.noise = func(int) sampler.Noise { return noise }
+			codes, _, _ := speakPlan(t, m, p)
 			paritytest.Equal(t, "codes", codes, golden.I32(t, "codes"))
 		})
 	}

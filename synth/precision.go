@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mynah-tts/mynah/codec"
+	"github.com/mynah-tts/mynah/internal/cpu"
 	"github.com/mynah-tts/mynah/internal/nn"
+	"github.com/mynah-tts/mynah/predictor"
 )
 
 // Precision says how the models hold and multiply their matrices. The zero value is
@@ -14,7 +17,7 @@ import (
 type Precision struct {
 	Talker    string // f32, bf16, int4-a16 or int4-a8
 	Predictor string // f32, int8 or int4
-	Codec     string // f32
+	Codec     string // f32, bf16 or int8
 }
 
 // Precisions that go by one name. The default is Float32Precision for checkpoints
@@ -22,7 +25,7 @@ type Precision struct {
 var (
 	Float32Precision = Precision{Talker: "f32", Predictor: "f32", Codec: "f32"}
 	DefaultPrecision = Precision{Talker: "int4-a8", Predictor: "int8", Codec: "f32"}
-	FastPrecision    = Precision{Talker: "int4-a8", Predictor: "int4", Codec: "f32"}
+	FastPrecision    = Precision{Talker: "int4-a8", Predictor: "int4", Codec: "int8"}
 )
 
 // smallWeights is the size up to which a checkpoint's own precision is the default:
@@ -33,7 +36,7 @@ const smallWeights = 128 << 20 // bytes
 var (
 	TalkerPrecisions    = []string{"f32", "bf16", "int4-a16", "int4-a8"}
 	PredictorPrecisions = []string{"f32", "int8", "int4"}
-	CodecPrecisions     = []string{"f32"}
+	CodecPrecisions     = codec.Precisions
 )
 
 // NamedPrecision returns the precision that f32, default or fast stands for; the
@@ -78,12 +81,35 @@ func (p Precision) fill(weights int64) (Precision, error) {
 	return p, nil
 }
 
-// quantize packs the models' matrices as a precision says.
+// quantize packs the models' matrices as a precision says, unless they are packed.
 func (m *Model) quantize(p Precision) error {
-	if err := m.talker.Quantize(nn.Precision(p.Talker)); err != nil {
+	if err := m.codec.Quantize(codec.Precision(p.Codec)); err != nil {
+		return err
+	}
+	for _, models := range []struct {
+		form string
+		maps []*nn.Linear
+	}{{nn.Precision(p.Talker).Form(), m.talker.Linears()}, {p.predictor().Form(), m.pred.Linears()}} {
+		if models.form == "int4" && !models.maps[0].Packed() {
+			threads, _ := cpu.Threads()
+			return m.quantizeHearing(p, threads)
+		}
+	}
+	if err := m.quantizeTalker(p, nil); err != nil {
+		return err
+	}
+	return m.quantizePredictor(p, nil, nil)
+}
+
+func (m *Model) quantizeTalker(p Precision, c *nn.Calibration) error {
+	if err := m.talker.Quantize(nn.Precision(p.Talker), c); err != nil {
 		return fmt.Errorf("talker: %w", err)
 	}
-	if err := m.pred.Quantize(p.predictor()); err != nil {
+	return nil
+}
+
+func (m *Model) quantizePredictor(p Precision, wk *nn.Work, heard []predictor.Frame) error {
+	if err := m.pred.Quantize(p.predictor(), wk, heard); err != nil {
 		return fmt.Errorf("predictor: %w", err)
 	}
 	return nil
@@ -97,14 +123,14 @@ func (p Precision) predictor() nn.Precision {
 	return nn.Precision(p.Predictor)
 }
 
-// form is what talker and predictor are packed as, in a word for a file's name; "" if
-// neither is.
+// form is what the models are packed as, in a word for a file's name; "" if all are
+// float32.
 func (p Precision) form() string {
 	talker, predictor := nn.Precision(p.Talker).Form(), p.predictor().Form()
-	if talker == "" && predictor == "" {
+	if talker == "" && predictor == "" && codec.Precision(p.Codec) == codec.F32 {
 		return ""
 	}
-	return cmp.Or(talker, "float") + "-" + cmp.Or(predictor, "float")
+	return cmp.Or(talker, "float") + "-" + cmp.Or(predictor, "float") + "-" + p.Codec
 }
 
 // precision completes what was asked for by what the source is: by its size, or by what
@@ -123,6 +149,8 @@ func (src *source) precision(p Precision) (Precision, error) {
 		return p, fmt.Errorf("talker precision %s was asked for, the file holds %s", p.Talker, held.Talker)
 	case p.predictor().Form() != held.predictor().Form():
 		return p, fmt.Errorf("predictor precision %s was asked for, the file holds %s", p.Predictor, held.Predictor)
+	case p.Codec != held.Codec:
+		return p, fmt.Errorf("codec precision %s was asked for, the file holds %s", p.Codec, held.Codec)
 	}
 	return p, nil
 }

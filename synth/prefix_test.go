@@ -34,7 +34,7 @@ func TestPrefixCache(t *testing.T) {
 				equalPCM(t, "of another text", warm, want)
 			}
 		}
-		if n := len(m.prefixes.entries); n != 3 {
+		if n := len(m.engine.prefixes.entries); n != 3 {
 			t.Errorf("%d prefixes for three voices in two layouts", n)
 		}
 	}
@@ -44,7 +44,7 @@ func TestPrefixCache(t *testing.T) {
 func TestPrefixCacheIsBounded(t *testing.T) {
 	m := tiny(t, CustomVoice, 1)
 	say(t, m, Request{Text: "Fill.", Voice: "ryan", MaxFrames: 1})
-	c := &m.prefixes
+	c := &m.engine.prefixes
 	var one = c.recent.Front().Value.(*prefixEntry)
 	c.bytes = prefixBytes // as if others filled it
 	var key [32]byte

@@ -1,8 +1,6 @@
 package synth
 
 import (
-	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,11 +29,11 @@ func TestProfile(t *testing.T) {
 	_, want, _ := say(t, tiny(t, CustomVoice, 2), request)
 	equalPCM(t, "profiled", got, want)
 
-	stages, steps := m.Load()
+	stages, steps := m.StageLoad()
 	p := r.Report(profile.Run{FrameAudio: 80 * time.Millisecond, Load: stages, Steps: steps})
 	// The talker hears the sixth frame too, to tell an end from a cut: that is no frame.
 	for stage, want := range map[profile.Stage]int64{
-		profile.Prompt: 1, profile.Prefill: 1, profile.Reference: 0, profile.Input: 5, profile.Talker: 5, profile.FirstPick: 6,
+		profile.Queue: 1, profile.Prompt: 1, profile.Prefill: 1, profile.Reference: 0, profile.Input: 5, profile.Talker: 5, profile.FirstPick: 6,
 		profile.Residual: 6, profile.Picks: 6, profile.Codec: 6, profile.Frame: 6,
 	} {
 		if got := p.Row(stage).Count; got != want {
@@ -70,7 +68,7 @@ func TestProfileReference(t *testing.T) {
 // TestLoad compares with the sizes of the checkpoint's tensors.
 func TestLoad(t *testing.T) {
 	m := tiny(t, CustomVoice, 1)
-	stages, steps := m.Load()
+	stages, steps := m.StageLoad()
 	c := m.cfg.Talker
 	layer := func(hidden, heads, kv, dim, ffn int) int64 {
 		return int64(hidden) * int64(2*heads*dim+2*kv*dim+3*ffn)
@@ -98,20 +96,5 @@ func TestLoad(t *testing.T) {
 // TestProfiledFrameAllocatesNothing guards the frame loop with the recorder on.
 func TestProfiledFrameAllocatesNothing(t *testing.T) {
 	m, _ := profiled(t, "tiny-custom")
-	s, err := m.Speak(context.Background(), Request{Text: strings.Repeat("many words ", 20), Seed: new(int64(3)), MaxFrames: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if _, err := s.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := testing.AllocsPerRun(10, func() {
-		if err := s.step(); err != nil {
-			t.Fatal(err)
-		}
-	}); n != 0 {
-		t.Errorf("a frame allocates %v times", n)
-	}
+	checkAllocations(t, m)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/mynah-tts/mynah/sampler"
 )
@@ -35,8 +36,18 @@ type Request struct {
 	Seed *int64
 
 	// MaxFrames bounds the utterance, 80 ms a frame; 0 takes the checkpoint's
-	// bound. The text's length bounds it as well: see FrameBound.
+	// bound, for each segment. The text's length bounds it as well: see FrameBound.
 	MaxFrames int
+
+	// SegmentRunes is how many characters a part of a long text has at least before it is
+	// cut behind a sentence: each such segment is spoken by itself, in the same voice, with
+	// noise of its own. Without sentences it is cut at 1.5 times as many (of 300, if that is
+	// more) behind a clause, at 2 at white space, at 2.5 anywhere. 0 takes 300, 1 cuts behind
+	// every sentence, -1 cuts nowhere.
+	SegmentRunes int
+
+	// Gap is the silence between segments, rounded to whole samples; 10 s at most.
+	Gap time.Duration
 
 	Sampling Sampling
 }

@@ -1,9 +1,11 @@
 package synth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -13,39 +15,28 @@ import (
 	"github.com/mynah-tts/mynah/talker/prompt"
 )
 
-// MaxTextRunes bounds the text of one request: as many characters as a generous
-// page. Longer texts are for callers to cut at sentences.
-const MaxTextRunes = 10_000
+// MaxTextRunes bounds the text of one request: two hours of speech.
+const MaxTextRunes = 100_000
 
-// Speak admits a request. It returns at once, with a *RequestError if the request
-// cannot be: the computing happens in the stream's Next. ctx cancels the stream
-// between frames.
+// Of the other fields of a request.
+const (
+	defaultSegmentRunes = 300
+	maxGap              = 10 * time.Second
+)
+
+// Speak admits a request. It returns at once: with a *RequestError if the request cannot
+// be, with ErrBusy, ErrDraining or ErrClosed if the model does not take it. ctx cancels
+// the stream between frames.
 func (m *Model) Speak(ctx context.Context, r Request) (*Stream, error) {
-	if ctx == nil {
-		return nil, errors.New("synth: Speak needs a context")
-	}
-	started := time.Now()
-	p, err := m.plan(r)
+	p, err := m.planWhole(r)
 	if err != nil {
 		return nil, err
 	}
-	s := m.newStream(ctx, p)
-	s.started = started
-	return s, nil
+	return m.admit(ctx, p, false)
 }
 
-// plan is a request that was checked and put into the models' terms.
-type plan struct {
-	request          prompt.Request
-	voice            string
-	seed             int64
-	frameBound       int
-	talker, residual sampler.Params
-	noise            sampler.Noise
-}
-
-// plan checks a request.
-func (m *Model) plan(r Request) (*plan, error) {
+// planWhole checks a request whose text is all there.
+func (m *Model) planWhole(r Request) (*plan, error) {
 	clean, err := cleanText("input", r.Text)
 	if err != nil {
 		return nil, err
@@ -53,17 +44,87 @@ func (m *Model) plan(r Request) (*plan, error) {
 	if !text.Speakable(clean) {
 		return nil, requestErrorf("input", "%q has no letter and no number, nothing to say", abridged(clean))
 	}
+	p, err := m.plan(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.script.write(clean); err != nil {
+		return nil, err
+	}
+	if err := p.script.end(); err != nil {
+		return nil, err
+	}
+	return p, m.planPositions(p)
+}
+
+// SpeakPieces admits a request whose text comes later, through the stream's Write and
+// End. Its text must be empty. Speech begins before the text has ended, in the streaming
+// layout; what is said is the same as if Speak had been given all of the text in that
+// layout.
+func (m *Model) SpeakPieces(ctx context.Context, r Request) (*Stream, error) {
+	switch {
+	case r.Text != "":
+		return nil, requestErrorf("input", "%q, but the text comes in pieces", abridged(r.Text))
+	case r.Layout == LayoutWhole:
+		return nil, requestErrorf("layout", "%q, text in pieces needs %q", r.Layout, LayoutStreaming)
+	}
+	r.Layout = LayoutStreaming
+	p, err := m.plan(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.planPositions(p); err != nil {
+		return nil, err
+	}
+	return m.admit(ctx, p, true)
+}
+
+// admit puts a stream into the queue.
+func (m *Model) admit(ctx context.Context, p *plan, open bool) (*Stream, error) {
+	if ctx == nil {
+		return nil, errors.New("synth: Speak needs a context")
+	}
+	s := newStream(ctx, m.engine, p)
+	s.open = open
+	if err := m.engine.admit(s); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, s.abandon)
+	s.mu.Lock()
+	s.detach = stop
+	s.mu.Unlock()
+	return s, nil
+}
+
+// plan is a request that was checked and put into the models' terms.
+type plan struct {
+	request          prompt.Request // without the text
+	script           *script
+	voice            string
+	seed             int64
+	maxFrames        int  // as asked for; 0 is the checkpoint's bound for each segment
+	frameBound       int  // of a text that is known
+	anyLength        bool // of tests: the text does not bound the frames
+	gap              int  // samples
+	talker, residual sampler.Params
+	trace            Tracer // or nil
+	noise            func(segment int) sampler.Noise
+}
+
+// plan checks a request but for its text.
+func (m *Model) plan(r Request) (*plan, error) {
+	var err error
 	if r.Instruct, err = cleanText("instructions", r.Instruct); err != nil {
 		return nil, err
 	}
-	p := &plan{}
+	p := &plan{maxFrames: r.MaxFrames}
 	if p.talker, p.residual, err = r.Sampling.apply(m.defaults); err != nil {
 		return nil, err
 	}
 	if p.seed, err = r.seed(func() int64 { return int64(rand.Uint32()) }); err != nil {
 		return nil, err
 	}
-	p.noise = sampler.NewGenerator(uint64(p.seed), 0)
+	p.noise = func(segment int) sampler.Noise { return sampler.NewGenerator(uint64(p.seed), uint64(segment)) }
 	if err := m.planVoice(p, r); err != nil {
 		return nil, err
 	}
@@ -73,14 +134,29 @@ func (m *Model) plan(r Request) (*plan, error) {
 			return nil, err
 		}
 	}
-	p.request.IDs = m.encoder.Encode(clean, r.Instruct, reference)
+	p.request.IDs = m.encoder.Encode("", r.Instruct, reference)
 	if p.request.WholeText, err = m.wholeText(r); err != nil {
 		return nil, err
 	}
-	if p.frameBound, err = m.frameBound(r.MaxFrames, len(p.request.Text)); err != nil {
-		return nil, err
+	return p, m.planText(p, r)
+}
+
+// planText checks how the text is to be cut and bounded.
+func (m *Model) planText(p *plan, r Request) error {
+	switch {
+	case r.MaxFrames < 0:
+		return requestErrorf("max_frames", "%d, allowed are 1 and up, or 0 for the checkpoint's %d", r.MaxFrames, m.defaults.maxFrames)
+	case r.SegmentRunes < -1:
+		return requestErrorf("segment_runes", "%d, allowed are 1 and up, 0 for %d, or -1 to cut nowhere", r.SegmentRunes, defaultSegmentRunes)
+	case r.Gap < 0 || r.Gap > maxGap:
+		return requestErrorf("gap", "%v, allowed are 0 to %v", r.Gap, maxGap)
 	}
-	return p, m.planPositions(p)
+	if r.SegmentRunes == 0 {
+		r.SegmentRunes = defaultSegmentRunes
+	}
+	p.script = newScript(m.encoder.Tokenizer(), r.SegmentRunes)
+	p.gap = int(math.Round(r.Gap.Seconds() * float64(m.codec.SampleRate())))
+	return nil
 }
 
 // planVoice resolves whose voice speaks and refuses what the kind of checkpoint
@@ -115,27 +191,40 @@ func (m *Model) planVoice(p *plan, r Request) error {
 	return nil
 }
 
-// planPositions refuses unknown languages and speakers, and prompts that are too
-// long, before any computing. It fits the bound of frames into the positions that the
-// talker was trained for.
+// planPositions refuses unknown languages and speakers, and prompts that are too long,
+// before any computing, and tells the bound of frames for a text that is known.
 func (m *Model) planPositions(p *plan) error {
-	rows, err := m.prompts.Positions(p.request)
-	var name *prompt.NameError
-	if errors.As(err, &name) {
-		param := name.Kind
-		if param == "speaker" {
-			param = "voice"
+	check := func(ids []int) (room int, err error) {
+		r := p.request
+		r.Text = ids
+		rows, err := m.prompts.Positions(r)
+		var name *prompt.NameError
+		if errors.As(err, &name) {
+			param := name.Kind
+			if param == "speaker" {
+				param = "voice"
+			}
+			return 0, &RequestError{Param: param, Message: name.Error()}
 		}
-		return &RequestError{Param: param, Message: name.Error()}
+		if room = m.cfg.Talker.MaxPositions - rows; err == nil && room < 1 {
+			return 0, requestErrorf("input", "the prompt takes %d positions, this checkpoint has %d", rows, m.cfg.Talker.MaxPositions)
+		}
+		return room, err
 	}
-	if err != nil {
+	if _, err := check(nil); err != nil {
 		return err
 	}
-	room := m.cfg.Talker.MaxPositions - rows
-	if room < 1 {
-		return requestErrorf("input", "the prompt takes %d positions, this checkpoint has %d", rows, m.cfg.Talker.MaxPositions)
+	most := cmp.Or(p.maxFrames, m.defaults.maxFrames)
+	for _, seg := range p.script.segments {
+		room, err := check(seg.ids)
+		if err != nil {
+			return err
+		}
+		p.frameBound += FrameBound(min(most, room), len(seg.ids))
 	}
-	p.frameBound = min(p.frameBound, room)
+	if p.maxFrames > 0 {
+		p.frameBound = min(p.frameBound, p.maxFrames)
+	}
 	return nil
 }
 
@@ -149,17 +238,6 @@ func (m *Model) wholeText(r Request) (bool, error) {
 		return r.Layout == LayoutWhole, nil
 	}
 	return false, requestErrorf("layout", "%q, allowed are %q and %q", r.Layout, LayoutStreaming, LayoutWhole)
-}
-
-// frameBound is the most frames that a request may take.
-func (m *Model) frameBound(asked, textTokens int) (int, error) {
-	if asked < 0 {
-		return 0, requestErrorf("max_frames", "%d, allowed are 1 and up, or 0 for the checkpoint's %d", asked, m.defaults.maxFrames)
-	}
-	if asked == 0 {
-		asked = m.defaults.maxFrames
-	}
-	return FrameBound(asked, textTokens), nil
 }
 
 // cleanText checks text that a user wrote: valid UTF-8, no NUL, of bounded length.

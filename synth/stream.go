@@ -2,65 +2,56 @@ package synth
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
+	"sync"
 	"time"
-
-	"github.com/mynah-tts/mynah/codec"
-	"github.com/mynah-tts/mynah/internal/profile"
-	"github.com/mynah-tts/mynah/predictor"
-	"github.com/mynah-tts/mynah/sampler"
-	"github.com/mynah-tts/mynah/talker"
-	"github.com/mynah-tts/mynah/talker/prompt"
 )
 
-// Stream is one utterance being spoken. It computes when asked for the next event,
-// a frame at a time; streams of one model take turns. A Stream is for one goroutine.
+// Stream is one utterance being spoken: the reader's side. The engine computes ahead of
+// the reader, by Options.Ahead frames at most. One goroutine reads; Write, Flush, End
+// and Close may be called by others.
 type Stream struct {
-	m       *Model
+	e       *engine
 	ctx     context.Context
-	plan    *plan
+	detach  func() bool // stops listening to ctx
 	started time.Time
-	number  int // of the stream in a profile
-	done    Done
-	phase   phase
-	err     error // what Next returns once the stream is over
+	hop     int // samples in a frame
+	rate    int // Hz
+	plan    *plan
+	open    bool // text comes in pieces
 
-	prompt   *prompt.Prompt
-	state    *talker.State
-	sound    *codec.State
-	pick     *sampler.Talker
-	states   [1]*talker.State   // state, as a batch
-	frame    [1]predictor.Frame // the frame being made, as a batch
-	residual *sampler.Residual
-	row      []float32 // [hidden], the talker's next input
-	text     []float32 // [hidden], one projected text token
-	embed    []float32 // [hidden], of code 0
-	codes    []int32   // [groups] of the last frame
-	pcm      []float32 // [frame size]
+	mu      sync.Mutex
+	changed sync.Cond // queue, failed, closed, or the context
+	queue   []item    // computed and not yet read
+	waiting int       // frames in queue
+	spare   []*buffer // for the frames to come
+	last    *buffer   // of the event that was read last
+	stalled bool      // the engine waits for room
+	failed  error     // the engine's, behind the queue
+	closed  bool
+	err     error // what Next returns once the stream is over
+	done    Done  // what was read so far
 }
 
-// phase is where a stream stands.
-type phase int
+// item is an event that waits for its reader.
+type item struct {
+	event Event
+	audio Audio   // in place of event if buf is set
+	buf   *buffer // the memory of audio
+}
 
-const (
-	phaseStart  phase = iota // nothing computed yet
-	phasePrompt              // Start was told, the prompt comes next
-	phaseFrames              // the prompt is computed
-	phaseOver                // Done was told, or an error
-)
+// buffer is the memory of one frame on its way to the reader.
+type buffer struct {
+	pcm   []float32 // [frame size]
+	codes []int32   // [groups]
+}
 
-func (m *Model) newStream(ctx context.Context, p *plan) *Stream {
-	h := m.cfg.Talker.Hidden
+func newStream(ctx context.Context, e *engine, p *plan) *Stream {
 	s := &Stream{
-		m: m, ctx: ctx, plan: p,
-		pick:     sampler.NewTalker(p.talker, m.cfg.Talker.Vocab, m.cfg.Talker.CodecEOS),
-		residual: sampler.NewResidual(p.residual, m.cfg.Talker.Predictor.Vocab, p.noise),
-		row:      make([]float32, h), text: make([]float32, h), embed: make([]float32, h),
-		codes: make([]int32, m.cfg.Talker.Groups), pcm: make([]float32, m.codec.Hop()),
-		done: Done{Seed: p.seed},
+		e: e, ctx: ctx, plan: p, started: time.Now(), hop: e.m.codec.Hop(), rate: e.m.codec.SampleRate(), done: Done{Seed: p.seed},
 	}
+	s.changed.L = &s.mu
 	return s
 }
 
@@ -80,143 +71,225 @@ func (s *Stream) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// Next returns the next event. After Done it returns io.EOF, after an error that
-// error again.
+// Next waits for the next event and returns it. After Done it returns io.EOF, after an
+// error that error again. Once the context is cancelled no more audio is returned: what
+// was computed ahead is dropped, and Done counts what was read.
 func (s *Stream) Next() (Event, error) {
-	if s.phase == phaseOver {
-		return nil, s.err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recycle()
+	for {
+		switch {
+		case s.err != nil:
+			return nil, s.err
+		case s.closed:
+			s.err = io.EOF
+			return nil, s.err
+		case s.failed == ErrClosed:
+			return nil, s.fail(s.failed)
+		case s.ctx.Err() != nil:
+			s.drop()
+			return s.finish(FinishCancelled), nil
+		case len(s.queue) > 0:
+			return s.pop(), nil
+		case s.failed != nil:
+			return nil, s.fail(s.failed)
+		}
+		s.changed.Wait()
 	}
-	event, err := s.next()
-	switch err {
-	case nil:
-	case errEnd:
-		event, err = s.finish(FinishStop), nil
-	case errBound:
-		event, err = s.finish(FinishLength), nil
-	case errCancelled:
-		event, err = s.finish(FinishCancelled), nil
-	default:
-		s.phase, s.err = phaseOver, err
-	}
-	return event, err
 }
 
-// Close ends the stream; it need not have come to its end.
-func (s *Stream) Close() error {
-	if s.phase != phaseOver {
-		s.phase, s.err = phaseOver, io.EOF
+// recycle takes back the memory of the event that was read last.
+func (s *Stream) recycle() {
+	if s.last != nil {
+		s.spare = append(s.spare, s.last)
+		s.last = nil
 	}
-	s.state, s.sound, s.prompt = nil, nil, nil
-	return nil
+}
+
+// pop takes the first event out of the queue.
+func (s *Stream) pop() Event {
+	it := s.queue[0]
+	s.queue = append(s.queue[:0], s.queue[1:]...)
+	if it.buf != nil {
+		s.last = it.buf
+		s.waiting--
+		s.heard(it.audio)
+		return it.audio
+	}
+	switch e := it.event.(type) {
+	case Start:
+		s.done.Queued = e.Queued
+	case Segment:
+		s.done.Segments++
+	case Done:
+		return s.finish(e.FinishReason)
+	}
+	return it.event
+}
+
+// heard counts audio that was read, and tells the engine if it waits for room.
+func (s *Stream) heard(a Audio) {
+	if a.Codes != nil {
+		s.done.Frames++
+	}
+	s.done.Samples += len(a.PCM)
+	if s.stalled {
+		s.stalled = false
+		s.e.wake()
+	}
 }
 
 // finish closes the books.
 func (s *Stream) finish(reason FinishReason) Done {
-	s.phase, s.err = phaseOver, io.EOF
+	s.err = io.EOF
+	s.release()
 	d := &s.done
 	d.FinishReason = reason
+	_, d.TextTokens = s.plan.script.counts()
 	d.Elapsed = time.Since(s.started)
-	d.Samples = d.Frames * s.m.codec.Hop()
-	d.Audio = time.Duration(d.Samples) * time.Second / time.Duration(s.m.codec.SampleRate())
+	d.Audio = time.Duration(d.Samples) * time.Second / time.Duration(s.rate)
 	return *d
 }
 
-// next computes under the model's lock.
-func (s *Stream) next() (Event, error) {
-	s.m.mu.Lock()
-	defer s.m.mu.Unlock()
-	switch {
-	case s.m.closed:
-		return nil, ErrClosed
-	case s.cancelled():
-		return nil, errCancelled
-	case s.phase == phaseStart:
-		return s.start()
-	case s.phase == phasePrompt:
-		if err := s.prefill(); err != nil {
-			return nil, err
-		}
+func (s *Stream) fail(err error) error {
+	s.err = err
+	s.drop()
+	s.release()
+	return err
+}
+
+// drop forgets what was computed ahead.
+func (s *Stream) drop() { s.queue, s.waiting, s.spare = nil, 0, nil }
+
+// release stops listening to the context.
+func (s *Stream) release() {
+	if s.detach != nil {
+		s.detach()
 	}
-	if err := s.step(); err != nil {
-		return nil, err
+}
+
+// Close ends the stream; it need not have come to its end. The engine leaves it within
+// a frame.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	over := s.closed || s.err != nil
+	s.closed = true
+	s.drop()
+	s.release()
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	if !over {
+		s.e.leave(s)
 	}
+	return nil
+}
+
+// abandon is called when the context is cancelled.
+func (s *Stream) abandon() {
+	s.e.leave(s)
+	s.mu.Lock()
+	s.changed.Broadcast()
+	s.mu.Unlock()
+}
+
+// Write adds text to a stream of SpeakPieces. Pieces may be cut anywhere, also within a
+// character: how they are cut changes nothing of what is said. The text as a whole is
+// checked like that of Speak; what is wrong with it is a *RequestError here.
+func (s *Stream) Write(piece string) error {
+	return s.tell(func(text *script) error { return text.write(piece) })
+}
+
+// Flush speaks what was written so far as if a sentence ended there.
+func (s *Stream) Flush() error {
+	return s.tell(func(text *script) error { text.flush(); return nil })
+}
+
+// End says that the text of a stream of SpeakPieces is complete. Without anything to say
+// it is a *RequestError, which ends the stream.
+func (s *Stream) End() error {
+	err := s.tell((*script).end)
+	if err != nil {
+		s.deliverError(err)
+	}
+	return err
+}
+
+// tell changes the text of a stream of pieces and wakes the engine.
+func (s *Stream) tell(change func(*script) error) error {
+	if !s.open {
+		return requestErrorf("input", "the text of this stream was complete from the start")
+	}
+	if err := change(s.plan.script); err != nil {
+		return err
+	}
+	s.e.wake()
+	return nil
+}
+
+// The rest is the engine's side.
+
+// gone tells that nobody reads the stream any more.
+func (s *Stream) gone() bool {
+	if s.ctx.Err() != nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed || s.err != nil || s.failed != nil
+}
+
+// room tells whether there is room for another frame, and asks for a wake-up if not.
+func (s *Stream) room(ahead int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled = s.waiting >= ahead
+	return !s.stalled
+}
+
+// deliver hands an event to the reader.
+func (s *Stream) deliver(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push(item{event: e})
+}
+
+// deliverAudio hands a copy of samples and codes to the reader.
+func (s *Stream) deliverAudio(frame int, pcm []float32, codes []int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.done.TTFA == 0 {
 		s.done.TTFA = time.Since(s.started)
 	}
-	return Audio{Frame: s.done.Frames - 1, PCM: s.pcm, Codes: s.codes}, nil
+	var b *buffer
+	if n := len(s.spare); n > 0 {
+		b = s.spare[n-1]
+		s.spare = s.spare[:n-1]
+	} else {
+		b = &buffer{pcm: make([]float32, s.hop), codes: make([]int32, s.e.m.cfg.Talker.Groups)}
+	}
+	a := Audio{Frame: frame, PCM: b.pcm[:copy(b.pcm, pcm)]}
+	if codes != nil {
+		a.Codes = b.codes[:copy(b.codes, codes)]
+	}
+	s.waiting++
+	s.push(item{audio: a, buf: b})
 }
 
-func (s *Stream) cancelled() bool { return s.ctx.Err() != nil }
-
-// start assembles the prompt.
-func (s *Stream) start() (Event, error) {
-	s.number = s.m.prof.Stream()
-	s.m.prof.Begin(s.number, 0)
-	var err error
-	if s.prompt, err = s.m.prompts.Build(s.m.work, s.m.ts, s.plan.request); err != nil {
-		return nil, err
+// deliverError ends the stream with an error, behind what was computed before.
+func (s *Stream) deliverError(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
 	}
-	s.m.prof.Lap(profile.Prompt)
-	rows := len(s.prompt.Rows) / s.m.cfg.Talker.Hidden
-	s.state = s.m.talker.NewState(rows + s.plan.frameBound)
-	s.sound = s.m.codec.NewState(referenceFrames)
-	s.phase = phasePrompt
-	return Start{
-		Seed: s.plan.seed, Voice: s.plan.voice, SampleRate: s.m.codec.SampleRate(), FrameBound: s.plan.frameBound,
-		TextTokens: len(s.plan.request.Text), PromptRows: rows,
-	}, nil
+	s.changed.Broadcast()
 }
 
-// prefill computes the prompt and brings the codec past the reference, if there is
-// one: the voice goes on as if it had spoken that.
-func (s *Stream) prefill() error {
-	s.m.prof.Begin(s.number, 0)
-	s.m.talker.Extend(s.m.work, s.m.ts, s.state, s.afterPrefix(), s.cancelled)
-	if s.cancelled() {
-		return errCancelled
+func (s *Stream) push(it item) {
+	if s.closed || s.err != nil || s.failed != nil {
+		return
 	}
-	s.m.talker.Logits(s.m.work, s.state)
-	s.m.prof.Lap(profile.Prefill)
-	if err := s.hearReference(); err != nil {
-		return err
-	}
-	s.phase = phaseFrames
-	return nil
-}
-
-// afterPrefix brings the talker past the rows before the text, from the cache if they
-// are there, and returns the others.
-func (s *Stream) afterPrefix() (rest []float32) {
-	at := s.prompt.Prefix * s.m.cfg.Talker.Hidden
-	rows, rest := s.prompt.Rows[:at], s.prompt.Rows[at:]
-	key := prefixKey(rows)
-	if p := s.m.prefixes.get(key); p != nil {
-		s.state.Load(p)
-		return rest
-	}
-	s.m.talker.Extend(s.m.work, s.m.ts, s.state, rows, s.cancelled)
-	if !s.cancelled() {
-		s.m.prefixes.put(key, s.state.Prefix())
-	}
-	return rest
-}
-
-func (s *Stream) hearReference() error {
-	if len(s.plan.request.RefCodes) == 0 {
-		return nil
-	}
-	groups, hop := s.m.cfg.Talker.Groups, s.m.codec.Hop()
-	unheard := make([]float32, referenceFrames*hop)
-	for codes := s.plan.request.RefCodes; len(codes) > 0; {
-		n := min(referenceFrames, len(codes)/groups)
-		if s.cancelled() {
-			return errCancelled
-		}
-		if err := s.m.codec.Decode(s.m.work, s.m.cs, s.sound, unheard[:n*hop], codes[:n*groups]); err != nil {
-			return fmt.Errorf("synth: reference: %w", err)
-		}
-		codes = codes[n*groups:]
-	}
-	s.m.prof.Lap(profile.Reference)
-	return nil
+	s.queue = append(s.queue, it)
+	s.changed.Signal()
 }

@@ -66,6 +66,21 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
+// TestPredictorThreads: how many threads the predictor has changes nothing.
+func TestPredictorThreads(t *testing.T) {
+	r := Request{Text: "The same words again.", Seed: new(int64(7)), MaxFrames: 3}
+	_, want, _ := say(t, tiny(t, CustomVoice, 3), r)
+	for _, n := range []int{1, 2, 100} {
+		m, err := Open(paritytest.Own(t, "tiny-custom").Dir, Options{Threads: 3, PredictorThreads: n, Precision: Float32Precision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := say(t, m, r)
+		m.Close()
+		equalPCM(t, "predictor threads", got, want)
+	}
+}
+
 func equalCodes(a, b []int32) bool {
 	if len(a) != len(b) {
 		return false
@@ -200,24 +215,34 @@ func TestFrameBound(t *testing.T) {
 	}
 }
 
-// TestFrameAllocatesNothing guards the frame loop. What remains is the event that
-// carries a frame to the caller: one small value a frame.
-func TestFrameAllocatesNothing(t *testing.T) {
-	m := tiny(t, CustomVoice, 2)
-	s, err := m.Speak(context.Background(), Request{Text: strings.Repeat("many words ", 20), Seed: new(int64(3)), MaxFrames: 200})
-	if err != nil {
-		t.Fatal(err)
+// TestFrameAllocatesNothing guards the frame loop, alone and in company.
+func TestFrameAllocatesNothing(t *testing.T) { checkAllocations(t, tiny(t, CustomVoice, 2)) }
+
+func checkAllocations(t *testing.T, m *Model) {
+	t.Helper()
+	var batch []*utterance
+	for range 3 {
+		u := begun(t, m, Request{Text: strings.Repeat("many words ", 20), Seed: new(int64(3)), MaxFrames: 200})
+		m.engine.step([]*utterance{u})
+		batch = append(batch, u)
 	}
-	for range 3 { // start, prompt and two frames
-		if _, err := s.Next(); err != nil {
-			t.Fatal(err)
+	all := make([]*utterance, 0, len(batch))
+	for _, n := range []int{1, 3} {
+		if got := testing.AllocsPerRun(10, func() {
+			all = append(all[:0], batch[:n]...)
+			m.engine.step(all)
+			for _, u := range batch[:n] {
+				for len(u.s.queue) > 0 { // takes the frame, and gives its memory back
+					u.s.Next()
+				}
+			}
+		}); got > float64(n) {
+			t.Errorf("a frame of %d streams allocates %v times, allowed is the event that a reader gets", n, got)
 		}
-	}
-	if n := testing.AllocsPerRun(10, func() {
-		if err := s.step(); err != nil {
-			t.Fatal(err)
+		for _, u := range batch[:n] {
+			if u.made < 10 {
+				t.Errorf("%d frames only: the test is void", u.made)
+			}
 		}
-	}); n != 0 {
-		t.Errorf("a frame allocates %v times", n)
 	}
 }

@@ -51,8 +51,15 @@ func Load(w *safetensors.Set, cfg Config) (*Model, error) {
 }
 
 // Quantize packs the matrices of the layers. Embeddings, norms, text projection and
-// head stay as the checkpoint has them.
-func (m *Model) Quantize(p nn.Precision) error { return m.stack.Quantize(p) }
+// head stay as the checkpoint has them. c, which may be nil, is what to choose int4
+// codes by; its rows become hidden states, final norm applied.
+func (m *Model) Quantize(p nn.Precision, c *nn.Calibration) error {
+	if err := m.stack.Quantize(p, c); err != nil || c == nil {
+		return err
+	}
+	m.stack.Norm(c.Rows, c.Rows, len(c.Rows)/m.Hidden)
+	return nil
+}
 
 // Linears returns the matrices that Quantize packs.
 func (m *Model) Linears() []*nn.Linear { return m.stack.Linears() }
@@ -100,6 +107,13 @@ func (m *Model) NewState(positions int) *State {
 
 // Reset makes the state that of an empty sequence.
 func (st *State) Reset() { st.cache.Reset() }
+
+// Reuse makes the state that of another sequence, of up to so many positions. It keeps
+// the memory of the one before.
+func (st *State) Reuse(positions int) { st.cache.Reuse(positions) }
+
+// Bytes returns the memory of the KV cache.
+func (st *State) Bytes() int64 { return st.cache.Bytes() }
 
 // Prefix copies what the state has heard so far.
 func (st *State) Prefix() *nn.Prefix { return st.cache.Prefix() }

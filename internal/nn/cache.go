@@ -58,6 +58,16 @@ func (c *Cache) resize(capacity int) {
 // Reset empties the cache.
 func (c *Cache) Reset() { c.base, c.next = 0, 0 }
 
+// Reuse empties the cache for another sequence, of up to so many positions. It needs
+// full attention: the buffer of a window is made for its limit.
+func (c *Cache) Reuse(positions int) {
+	if c.stack.Window > 0 {
+		panic("nn: reuse of a cache with a window")
+	}
+	c.Reset()
+	c.limit = positions
+}
+
 // Len returns the number of positions that were appended since Reset.
 func (c *Cache) Len() int { return c.next }
 

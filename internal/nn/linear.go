@@ -24,8 +24,9 @@ type Linear struct {
 	int4    *kernel.Int4 // [out, in]
 	bias    []float32    // [out], or nil
 
-	narrow     bool // int4 over 8-bit activations, not 16-bit ones
-	roundInput bool // activations are rounded to bfloat16
+	changed    *PackingError // of packing here by the moments of inputs, or nil
+	narrow     bool          // int4 over 8-bit activations, not 16-bit ones
+	roundInput bool          // activations are rounded to bfloat16
 }
 
 // LoadLinear takes name.weight [out, in] or its packed form, and name.bias [out] if

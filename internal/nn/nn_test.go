@@ -112,7 +112,7 @@ func TestSlicesAreExact(t *testing.T) {
 				cfg := testConfig
 				cfg.Window = window
 				s := testStack(t, cfg)
-				if err := s.Quantize(p); err != nil {
+				if err := s.Quantize(p, nil); err != nil {
 					t.Fatal(err)
 				}
 				n := 300
@@ -132,6 +132,8 @@ func TestSlicesAreExact(t *testing.T) {
 				}
 				slices := forward(s, NewWork(tm), cache, x, func() int { return 1 + rng.IntN(13) })
 				sameBits(t, "random slices", slices, want)
+				two := forward(s, NewWork(tm).Limit(2), s.NewCache(n), x, func() int { return n })
+				sameBits(t, "two workers of three", two, want)
 			})
 		}
 	}
@@ -164,7 +166,7 @@ func TestPrecisionError(t *testing.T) {
 	x := inputs(20, cfg.Hidden)
 	run := func(p Precision) []float32 {
 		s := testStack(t, cfg)
-		if err := s.Quantize(p); err != nil {
+		if err := s.Quantize(p, nil); err != nil {
 			t.Fatal(err)
 		}
 		return forward(s, NewWork(nil), s.NewCache(20), x, func() int { return 20 })
@@ -189,7 +191,7 @@ func TestPrecisionError(t *testing.T) {
 func TestExpandedWeights(t *testing.T) {
 	cfg := testConfig
 	packed, expanded := testStack(t, cfg), testStack(t, cfg)
-	if err := packed.Quantize(Int4A16); err != nil {
+	if err := packed.Quantize(Int4A16, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range packed.layers {
@@ -218,7 +220,7 @@ func TestForwardAllocatesNothing(t *testing.T) {
 	defer tm.Close()
 	for _, p := range precisions {
 		s := testStack(t, testConfig)
-		if err := s.Quantize(p); err != nil {
+		if err := s.Quantize(p, nil); err != nil {
 			t.Fatal(err)
 		}
 		wk, sc := NewWork(tm), s.NewScratch(2)
@@ -233,7 +235,32 @@ func TestForwardAllocatesNothing(t *testing.T) {
 
 // TestUnknownPrecision checks the refusal.
 func TestUnknownPrecision(t *testing.T) {
-	if err := testStack(t, testConfig).Quantize("int3"); err == nil {
+	if err := testStack(t, testConfig).Quantize("int3", nil); err == nil {
 		t.Error("precision int3 was accepted")
+	}
+}
+
+// TestLimit checks how many workers jobs have.
+func TestLimit(t *testing.T) {
+	tm := team.New(4)
+	defer tm.Close()
+	for limit, want := range map[int]int{0: 4, 1: 1, 2: 2, 4: 4, 9: 4, -1: 4} {
+		wk := NewWork(tm).Limit(limit)
+		got := counter{}
+		wk.Run(&got, inlineMACs)
+		if wk.Workers() != want || got.workers != want {
+			t.Errorf("limit %d: %d workers, jobs cut in %d, want %d", limit, wk.Workers(), got.workers, want)
+		}
+	}
+	if n := NewWork(nil).Limit(3).Workers(); n != 1 {
+		t.Errorf("%d workers without a team", n)
+	}
+}
+
+type counter struct{ workers int }
+
+func (c *counter) Part(worker, workers int) {
+	if worker == 0 {
+		c.workers = workers
 	}
 }

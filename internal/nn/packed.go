@@ -10,7 +10,7 @@ import (
 
 // PackingVersion changes with everything that changes packed weights: the choice of
 // codes, which heads are packed as what, the layout of the kernels, the names below.
-const PackingVersion = 1
+const PackingVersion = 2
 
 // Names of a packed matrix's tensors, behind the name of the map. The shapes are those
 // of kernel.Int4 and quant.Int8.
@@ -113,9 +113,10 @@ func finiteScale(name string, scale []float32) error {
 	return nil
 }
 
-// PackingError is what packing changes of weights: sums of squares.
+// PackingError is what packing changes, as sums of squares: of weights, or of products
+// with the inputs where codes were chosen by them.
 type PackingError struct {
-	Power  float64 // of the weights
+	Power  float64 // of the weights or products
 	Stored float64 // of what the packed weights miss
 	Plain  float64 // of what a grid from minimum to maximum would miss; Stored for int8
 }
@@ -127,6 +128,9 @@ func (e *PackingError) Add(other PackingError) {
 
 // ErrorOf compares packed weights with those that they were packed from.
 func (l *Linear) ErrorOf(original *Linear) PackingError {
+	if l.changed != nil {
+		return *l.changed
+	}
 	var e PackingError
 	e.Power, e.Stored = quant.Compare(original.Row, l.Row, l.Out, l.In)
 	e.Plain = e.Stored

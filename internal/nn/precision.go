@@ -38,7 +38,10 @@ func (p Precision) Form() string {
 
 // Quantize packs a map's weights, which then are no longer views of the checkpoint.
 // Weights that are packed already must have the form of the precision.
-func (l *Linear) Quantize(p Precision) error {
+func (l *Linear) Quantize(p Precision) error { return l.quantize(p, nil) }
+
+// quantize packs with codes chosen by the moments of the inputs, if there are any.
+func (l *Linear) quantize(p Precision, moments *quant.Moments) error {
 	switch p {
 	case F32, BF16, Int8, Int4A16, Int4A8:
 	default:
@@ -56,7 +59,7 @@ func (l *Linear) Quantize(p Precision) error {
 	case "int8":
 		l.int8, err = quant.PackInt8(l.Row, l.Out, l.In)
 	case "int4":
-		l.int4, err = quant.PackInt4(l.Row, l.Out, l.In, quant.Int4Options{Group: Int4Group, Refine: true})
+		err = l.packInt4(moments)
 	default:
 		return nil
 	}
@@ -65,6 +68,17 @@ func (l *Linear) Quantize(p Precision) error {
 	}
 	l.f32, l.bf16 = nil, nil
 	return nil
+}
+
+func (l *Linear) packInt4(moments *quant.Moments) error {
+	w, err := quant.PackInt4(l.Row, l.Out, l.In, quant.Int4Options{Group: Int4Group, Refine: true, Moments: moments})
+	if err == nil && moments != nil {
+		e := &PackingError{}
+		e.Power, e.Stored, e.Plain = quant.CompareProducts(l.Row, w, moments)
+		l.changed = e
+	}
+	l.int4 = w
+	return err
 }
 
 // Row writes row o of the weights, [in], to dst, widened or dequantized.
@@ -91,16 +105,6 @@ func (s *Stack) Linears() []*Linear {
 	return all
 }
 
-// Quantize packs all matrices of a stack.
-func (s *Stack) Quantize(p Precision) error {
-	for _, l := range s.Linears() {
-		if err := l.Quantize(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // input is the rows that maps are applied to, in the forms that they need. Each
 // form is made once for all maps of a job.
 type input struct {
@@ -119,6 +123,8 @@ type input struct {
 	bf16 []float32 // [rows, width], rounded
 
 	have struct{ u8, i16, i8, bf16 bool }
+
+	heard func(l *Linear, x []float32, rows int) // told of all rows before a map, or nil
 }
 
 // set makes x the input; its other forms are made by prepare.
@@ -130,6 +136,9 @@ func (in *input) set(x []float32, rows, width int) *input {
 
 // prepare makes the form that a map needs.
 func (in *input) prepare(l *Linear) *input {
+	if in.heard != nil {
+		in.heard(l, in.x, in.rows)
+	}
 	switch {
 	case l.int8 != nil && !in.have.u8:
 		in.toU8()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/safetensors"
@@ -126,11 +127,33 @@ func (c Cache) Open(path, digest string, packing int) (*File, error) {
 	return f, nil
 }
 
-// Write keeps the matrices of a checkpoint.
+// Write keeps the matrices of a checkpoint, and removes those of it that other versions
+// of the packing left behind.
 func (c Cache) Write(path string, h Header, tensors []safetensors.Tensor) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return err
 	}
 	h.Holds = MatricesOnly
-	return Write(context.Background(), path, h, nil, tensors)
+	if err := Write(context.Background(), path, h, nil, tensors); err != nil {
+		return err
+	}
+	c.sweep(h.Source, h.Packing)
+	return nil
+}
+
+var cachedName = regexp.MustCompile(`^([0-9a-f]{64})-[a-z0-9-]+-([0-9]+)\.safetensors$`)
+
+// sweep removes the matrices of a checkpoint that are not of a version. What cannot be
+// removed stays: it takes room, no more.
+func (c Cache) sweep(digest string, packing int) {
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		m := cachedName.FindStringSubmatch(e.Name())
+		if m != nil && m[1] == digest && m[2] != strconv.Itoa(packing) && e.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(c.Dir, e.Name()))
+		}
+	}
 }

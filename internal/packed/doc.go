@@ -7,6 +7,7 @@
 // small files. A matrices file stands in the cache and holds the packed matrices
 // alone; the directory that they came from has the rest.
 //
-// What a file is stands in its metadata. A checksum over packed matrices and small
-// files is verified at opening; the other tensors are as safe as in the checkpoint.
+// What a file is stands in its metadata. A checksum over packed matrices, the codec and
+// small files is verified at opening; Verify does the same for the other tensors, which
+// are embeddings for the most part: reading them would take longer than all the rest.
 package packed

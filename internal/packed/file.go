@@ -23,6 +23,7 @@ import (
 const (
 	filesFolder = "file/"  // small files, as U8 tensors
 	mainFolder  = "model/" // weights of the checkpoint's top folder
+	codecFolder = "speech_tokenizer/"
 )
 
 // smallFiles are the files beside the weights that a model is made of.
@@ -84,18 +85,33 @@ func (f *File) check(packing int) error {
 	if f.Packing != packing {
 		return fmt.Errorf("was packed by version %d of the packing, this Mynah has %d: write it again with mynah quantize", f.Packing, packing)
 	}
+	return f.compare(meta, keyChecksum, covers)
+}
+
+// compare computes the checksum of a key and compares it with what the file says.
+func (f *File) compare(meta map[string]string, key string, covers func(name string) bool) error {
 	var covered []safetensors.Tensor
 	for _, name := range f.set.Names() {
 		covered = append(covered, safetensors.Tensor{Name: name, Data: safetensors.Bytes(f.set.Raw(name))})
 	}
-	sum, err := checksum(meta, covered)
+	sum, err := checksum(meta, key, covered, covers)
 	if err != nil {
 		return err
 	}
-	if meta[keyChecksum] != sum {
-		return fmt.Errorf("is damaged: its checksum is %s, wanted %.20q", sum, meta[keyChecksum])
+	if meta[key] != sum {
+		return fmt.Errorf("is damaged: its checksum is %s, wanted %.20q", sum, meta[key])
 	}
 	return nil
+}
+
+// Verify reads the tensors that Open leaves out and compares them with their checksum. It takes as long as reading the
+// file does. It stops with the context.
+func (f *File) Verify(ctx context.Context) error {
+	err := f.compare(f.set.Metadata(), keyRest, func(name string) bool { return ctx.Err() == nil && !covers(name) })
+	if ctx.Err() != nil {
+		return ctx.Err() // and not what was found without the tensors that were left out
+	}
+	return err
 }
 
 // Weights returns the tensors of a folder of the checkpoint, "." or
@@ -113,18 +129,21 @@ func (f *File) Close() error { return f.set.Close() }
 // FS returns the small files.
 func (f *File) FS() fs.FS { return smallFS{f.set.Under(filesFolder)} }
 
-// covers reports whether the checksum is over a tensor: over those that only a packed
-// file has.
+// covers reports whether a tensor is verified at opening: what only a packed file has,
+// and the codec, all of which is read anyway. The rest is embeddings, most rows of
+// which are never read, and norms.
 func covers(name string) bool {
-	return strings.HasPrefix(name, filesFolder) || strings.Contains(name, ".int4.") || strings.Contains(name, ".int8.")
+	return strings.HasPrefix(name, filesFolder) || strings.HasPrefix(name, codecFolder) ||
+		strings.Contains(name, ".int4.") || strings.Contains(name, ".int8.")
 }
 
-// checksum is over the metadata and the covered tensors, by name.
-func checksum(meta map[string]string, tensors []safetensors.Tensor) (string, error) {
+// checksum is what belongs under a key: it is over the covered tensors, by name, and for
+// keyChecksum over the rest of the metadata before them.
+func checksum(meta map[string]string, key string, tensors []safetensors.Tensor, covers func(name string) bool) (string, error) {
 	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		if key != keyChecksum {
-			fmt.Fprintf(crc, "%q=%q\n", key, meta[key])
+	for _, k := range slices.Sorted(maps.Keys(meta)) {
+		if key == keyChecksum && k != key {
+			fmt.Fprintf(crc, "%q=%q\n", k, meta[k])
 		}
 	}
 	sorted := slices.Clone(tensors)
@@ -154,11 +173,16 @@ func Write(ctx context.Context, name string, h Header, files fs.FS, tensors []sa
 		tensors = append(tensors, small...)
 	}
 	meta := h.metadata()
-	sum, err := checksum(meta, tensors)
-	if err != nil {
-		return err
+	for _, c := range []struct {
+		key    string
+		covers func(name string) bool
+	}{{keyRest, func(name string) bool { return !covers(name) }}, {keyChecksum, covers}} {
+		sum, err := checksum(meta, c.key, tensors, c.covers)
+		if err != nil {
+			return err
+		}
+		meta[c.key] = sum
 	}
-	meta[keyChecksum] = sum
 	return replaceFile(name, func(w io.Writer) error { return safetensors.Write(&stoppable{ctx, w}, tensors, meta) })
 }
 

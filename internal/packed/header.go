@@ -7,7 +7,7 @@ import (
 )
 
 // FormatVersion is that of this package: names of tensors and metadata.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // Kinds of files.
 const (
@@ -25,6 +25,8 @@ type Header struct {
 	Talker, Predictor, Codec string // precisions
 
 	TalkerError, PredictorError Error
+
+	Parity Parity
 }
 
 // Error is what packing changed: the squared error of the packed matrices relative to
@@ -32,10 +34,20 @@ type Header struct {
 // 0 where nothing is packed or nothing was measured.
 type Error struct{ Stored, Plain float64 }
 
+// Parity is how far what a packed model answers is from float32 on the same inputs, in a
+// short run. All is 0 if Frames is: nothing was measured.
+type Parity struct {
+	Frames                  int
+	Code0Top1, ResidualTop1 float64 // share of choices with the same likeliest code
+	Code0KL, ResidualKL     float64 // nats; the residual codes' behind the same hidden state
+	CodecSNR                float64 // dB; infinite if all samples are equal
+}
+
 // Keys of the metadata.
 const (
 	keyFormat   = "mynah.packed"
 	keyChecksum = "mynah.checksum"
+	keyRest     = "mynah.checksum_rest"
 )
 
 // field is one entry of the metadata.
@@ -52,6 +64,10 @@ func (h *Header) fields() []field {
 		{key: "mynah.packing", int: &h.Packing}, {key: "mynah.group", int: &h.Group},
 		{key: "mynah.talker", text: &h.Talker}, {key: "mynah.predictor", text: &h.Predictor}, {key: "mynah.codec", text: &h.Codec},
 		{key: "mynah.talker_error", real: &h.TalkerError.Stored}, {key: "mynah.talker_error_plain", real: &h.TalkerError.Plain},
+		{key: "mynah.parity_frames", int: &h.Parity.Frames},
+		{key: "mynah.parity_code0_top1", real: &h.Parity.Code0Top1}, {key: "mynah.parity_code0_kl", real: &h.Parity.Code0KL},
+		{key: "mynah.parity_residual_top1", real: &h.Parity.ResidualTop1}, {key: "mynah.parity_residual_kl", real: &h.Parity.ResidualKL},
+		{key: "mynah.parity_codec_snr_db", real: &h.Parity.CodecSNR},
 		{key: "mynah.predictor_error", real: &h.PredictorError.Stored}, {key: "mynah.predictor_error_plain", real: &h.PredictorError.Plain},
 	}
 }

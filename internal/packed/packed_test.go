@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ var header = Header{
 	Holds: WholeModel, Source: strings.Repeat("ab", 32), Packing: packing, Group: 64,
 	Talker: "int4-a8", Predictor: "int8", Codec: "f32",
 	TalkerError: Error{0.0075, 0.0083}, PredictorError: Error{4e-5, 4e-5},
+	Parity: Parity{Frames: 24, Code0Top1: 0.92, Code0KL: 0.0385, ResidualTop1: 1, CodecSNR: math.Inf(1)},
 }
 
 var small = fstest.MapFS{
@@ -129,11 +131,11 @@ func TestVersions(t *testing.T) {
 	}
 	name := write(t, header)
 	data, _ := os.ReadFile(name)
-	data = bytes.Replace(data, []byte(`"mynah.packed":"1"`), []byte(`"mynah.packed":"9"`), 1)
+	data = bytes.Replace(data, []byte(`"mynah.packed":"2"`), []byte(`"mynah.packed":"9"`), 1)
 	if err := os.WriteFile(name, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(name, packing); err == nil || err.Error() != `has version "9" of the packed format, this Mynah reads 1: write it again with mynah quantize` {
+	if _, err := Open(name, packing); err == nil || err.Error() != `has version "9" of the packed format, this Mynah reads 2: write it again with mynah quantize` {
 		t.Errorf("another format: %v", err)
 	}
 	if !Is(name) || Is(filepath.Join(t.TempDir(), "none")) {

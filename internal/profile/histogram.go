@@ -35,6 +35,22 @@ func (h *Histogram) Add(ns int64) {
 	h.sum += ns
 }
 
+// join adds the durations of another histogram.
+func (h *Histogram) join(o *Histogram) {
+	if o.n == 0 {
+		return
+	}
+	if h.n == 0 || o.min < h.min {
+		h.min = o.min
+	}
+	h.max = max(h.max, o.max)
+	for i, c := range o.counts {
+		h.counts[i] += c
+	}
+	h.n += o.n
+	h.sum += o.sum
+}
+
 // bucket is where a duration is counted.
 func bucket(ns int64) int {
 	if ns < sub {

@@ -38,9 +38,9 @@ func (p *Report) HTML(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(pageHead)
 	fmt.Fprintf(&b, "<h1>mynah profile</h1>\n<p>%s</p>\n<p>%s</p>\n", html.EscapeString(p.headline()), html.EscapeString(p.summary()))
-	b.WriteString("<h2>Frame time over frames</h2>\n")
+	b.WriteString("<h2>Time of each round</h2>\n<p>A round makes a frame of each stream.</p>\n")
 	p.plotFrames(&b)
-	b.WriteString("<h2>Shares of the frame time</h2>\n")
+	b.WriteString("<h2>Shares of the rounds</h2>\n")
 	p.plotShares(&b)
 	b.WriteString("<h2>Percentiles of the stages</h2>\n<p>Bars end at p50, p95 and p99.</p>\n")
 	p.plotPercentiles(&b, p.Stages)
@@ -48,8 +48,16 @@ func (p *Report) HTML(w io.Writer) error {
 		b.WriteString("<h2>Percentiles of the residual steps</h2>\n")
 		p.plotPercentiles(&b, p.Steps)
 	}
+	if p.Gap.Count > 0 {
+		b.WriteString("<h2>Gap between frames</h2>\n<p>What a listener feels: from one frame of a stream to the next.</p>\n")
+		p.plotPercentiles(&b, p.gapRows())
+	}
 	b.WriteString("<h2>Figures</h2>\n")
 	p.htmlTable(&b)
+	p.htmlListeners(&b)
+	if p.Parity != nil {
+		p.Parity.html(&b)
+	}
 	b.WriteString("</body>\n</html>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -57,7 +65,7 @@ func (p *Report) HTML(w io.Writer) error {
 
 func (p *Report) htmlTable(b *strings.Builder) {
 	b.WriteString("<div><table>\n<tr>")
-	for _, title := range []string{"stage, ms", "count", "p50", "p95", "p99", "mean", "max", "share", "GB/s", "GMAC/s"} {
+	for _, title := range []string{p.unit(), "count", "p50", "p95", "p99", "mean", "max", "share", "GB/s", "GMAC/s"} {
 		fmt.Fprintf(b, "<th>%s</th>", title)
 	}
 	b.WriteString("</tr>\n")
@@ -68,6 +76,43 @@ func (p *Report) htmlTable(b *strings.Builder) {
 				step.html(b, "step")
 			}
 		}
+	}
+	b.WriteString("</table></div>\n")
+}
+
+// gapRows are the gaps of each stream as rows of a plot.
+func (p *Report) gapRows() []Row {
+	var rows []Row
+	for i := range p.Listeners {
+		h := &p.Listeners[i]
+		rows = append(rows, Row{Stage: fmt.Sprintf("stream %d", h.Stream), P50: h.GapP50, P95: h.GapP95, P99: h.GapP99})
+	}
+	if len(rows) > 1 {
+		all := p.Gap
+		all.Stage = "all"
+		rows = append(rows, all)
+	}
+	return rows
+}
+
+func (p *Report) htmlListeners(b *strings.Builder) {
+	if len(p.Listeners) == 0 {
+		return
+	}
+	line := func(tag, name string, cells []string) {
+		fmt.Fprintf(b, "<tr><%s>%s</%s>", tag, name, tag)
+		for _, c := range cells {
+			fmt.Fprintf(b, "<%s>%s</%s>", tag, c, tag)
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("<div><table>\n")
+	line("th", "listener, ms", listenerTitles)
+	for i := range p.Listeners {
+		line("td", fmt.Sprintf("stream %d", i+1), p.Listeners[i].cells())
+	}
+	if len(p.Listeners) > 1 {
+		line("td", "all", p.gapCells())
 	}
 	b.WriteString("</table></div>\n")
 }

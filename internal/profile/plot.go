@@ -22,7 +22,7 @@ const (
 
 func colour(i int) string { return fmt.Sprintf("var(--c%d)", i%colours) }
 
-// plotFrames draws the time of each frame, a line for each stream, and the budget.
+// plotFrames draws the time of each round, and the budget: a stream gets a frame a round.
 func (p *Report) plotFrames(b *strings.Builder) {
 	frames := p.Frames[max(0, len(p.Frames)-mostFrames):]
 	top := p.Budget
@@ -32,7 +32,7 @@ func (p *Report) plotFrames(b *strings.Builder) {
 	step := tick(top)
 	top = math.Ceil(top*1.02/step) * step
 	y := func(ms float64) float64 { return frameFoot - ms/top*(frameFoot-frameTop) }
-	fmt.Fprintf(b, `<svg viewBox="0 0 %d %d" role="img" aria-label="frame time over frames">`+"\n", plotWidth, frameFoot+40)
+	fmt.Fprintf(b, `<svg viewBox="0 0 %d %d" role="img" aria-label="time of each round">`+"\n", plotWidth, frameFoot+40)
 	for ms := 0.0; ms <= top; ms += step {
 		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text class="soft" x="%d" y="%.1f" text-anchor="end">%g ms</text>`+"\n",
 			plotLeft, plotRight, y(ms), y(ms), plotLeft-8, y(ms)+4, ms)
@@ -40,22 +40,17 @@ func (p *Report) plotFrames(b *strings.Builder) {
 	x := func(i int) float64 {
 		return plotLeft + (float64(i)+0.5)/float64(max(1, len(frames)))*(plotRight-plotLeft)
 	}
-	lines := map[int]*strings.Builder{}
-	var streams []int
+	var points strings.Builder
 	for i, f := range frames {
-		if lines[f.Stream] == nil {
-			lines[f.Stream] = &strings.Builder{}
-			streams = append(streams, f.Stream)
-		}
-		fmt.Fprintf(lines[f.Stream], "%.1f,%.1f ", x(i), y(f.Time))
+		fmt.Fprintf(&points, "%.1f,%.1f ", x(i), y(f.Time))
 	}
-	for _, s := range streams {
+	if len(frames) > 0 {
 		fmt.Fprintf(b, `<polyline fill="none" stroke="%s" stroke-width="1.5" stroke-linejoin="round" points="%s"/>`+"\n",
-			colour(s), strings.TrimSpace(lines[s].String()))
+			colour(0), strings.TrimSpace(points.String()))
 	}
 	fmt.Fprintf(b, `<line class="limit" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f">%g ms</text>`+"\n",
 		plotLeft, plotRight, y(p.Budget), y(p.Budget), plotRight+6, y(p.Budget)+4, p.Budget)
-	fmt.Fprintf(b, `<text class="soft" x="%d" y="%d">%s in the order of time</text>`+"\n</svg>\n", plotLeft, frameFoot+26, count(len(frames), "frame"))
+	fmt.Fprintf(b, `<text class="soft" x="%d" y="%d">%s in the order of time</text>`+"\n</svg>\n", plotLeft, frameFoot+26, count(len(frames), "round"))
 }
 
 // tick is a round distance of about five lines up to top.
@@ -72,7 +67,7 @@ func tick(top float64) float64 {
 	return base * 10
 }
 
-// plotShares draws one bar of a frame's stages with a legend below.
+// plotShares draws one bar of a round's stages with a legend below.
 func (p *Report) plotShares(b *strings.Builder) {
 	parts, rest := []Row{}, 1.0
 	for _, row := range p.Stages {
@@ -82,7 +77,7 @@ func (p *Report) plotShares(b *strings.Builder) {
 		}
 	}
 	parts = append(parts, Row{Stage: "between", Share: max(0, rest)})
-	fmt.Fprintf(b, `<svg viewBox="0 0 %d %d" role="img" aria-label="shares of the frame time">`+"\n", plotWidth, 50+barPitch*((len(parts)+2)/3))
+	fmt.Fprintf(b, `<svg viewBox="0 0 %d %d" role="img" aria-label="shares of the rounds">`+"\n", plotWidth, 50+barPitch*((len(parts)+2)/3))
 	at := 0.0
 	for i, row := range parts {
 		width := row.Share * plotWidth

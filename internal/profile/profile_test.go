@@ -86,9 +86,10 @@ func spin(d time.Duration) {
 
 // record makes a run of frames with two residual steps.
 func record(r *Recorder, streams, frames int) {
-	numbers := make([]int, streams)
+	numbers, listeners := make([]int, streams), make([]*Listener, streams)
 	for s := range numbers {
-		numbers[s] = r.Stream()
+		numbers[s], listeners[s] = r.Stream(), r.Listener(80*time.Millisecond, frames)
+		listeners[s].Asked()
 		r.Begin(numbers[s], 0)
 		spin(20 * time.Microsecond)
 		r.Lap(Prompt)
@@ -110,7 +111,10 @@ func record(r *Recorder, streams, frames int) {
 			}
 			spin(30 * time.Microsecond)
 			r.Lap(Codec)
-			r.End()
+			r.End(1)
+			listeners[s].Heard()
+			spin(5 * time.Microsecond)
+			listeners[s].Encoded()
 		}
 	}
 }
@@ -118,7 +122,7 @@ func record(r *Recorder, streams, frames int) {
 func run() Run {
 	return Run{
 		Model: "m <&> \"x\"", Precision: "f32", Processor: "p", Level: "generic", Threads: 2, Streams: 2,
-		FrameAudio: 80 * time.Millisecond, TTFA: []time.Duration{3 * time.Millisecond, 5 * time.Millisecond}, PeakMemory: 50 << 20,
+		FrameAudio: 80 * time.Millisecond, Format: "pcm", PeakMemory: 50 << 20,
 		Load: map[Stage]Load{Talker: {Bytes: 1e6, MACs: 2e6}}, Steps: []Load{{Bytes: 1e5}, {Bytes: 2e5}},
 	}
 }
@@ -127,7 +131,7 @@ func TestReport(t *testing.T) {
 	r := New(1000)
 	record(r, 2, 10)
 	p := r.Report(run())
-	for stage, want := range map[Stage]int64{Prompt: 2, Prefill: 2, Input: 18, Talker: 18, FirstPick: 20, Residual: 20, Picks: 20, Codec: 20, Frame: 20} {
+	for stage, want := range map[Stage]int64{Prompt: 2, Prefill: 2, Input: 18, Talker: 18, FirstPick: 20, Residual: 20, Picks: 20, Codec: 20, Frame: 20, Encode: 20} {
 		if got := p.Row(stage).Count; got != want {
 			t.Errorf("%s: %d, want %d", stage, got, want)
 		}
@@ -150,7 +154,7 @@ func TestReport(t *testing.T) {
 	for _, row := range p.Steps {
 		steps += row.Share
 	}
-	if shares > 1 || shares < 0.5 || p.Row(Frame).Share != 1 || p.Row(Prefill).Share != 0 || math.Abs(steps-p.Row(Residual).Share) > 1e-9 {
+	if shares > 1 || shares < 0.5 || p.Row(Frame).Share != 1 || p.Row(Prefill).Share != 0 || p.Row(Encode).Share != 0 || math.Abs(steps-p.Row(Residual).Share) > 1e-9 {
 		t.Errorf("shares of %g, steps %g, frame %+v", shares, steps, p.Row(Frame))
 	}
 	if want := p.Row(Frame).Mean / 80; math.Abs(p.RTF-want) > 1e-9 {
@@ -204,19 +208,28 @@ func TestJSON(t *testing.T) {
 		Model  string
 		RTF    float64
 		TTFA   []float64 `json:"ttfa_ms"`
+		FPS    float64   `json:"frames_per_s"`
+		Gap    struct{ Count int }
+		Hears  []map[string]float64 `json:"listeners"`
 		Stages []struct {
 			Stage string
 			Count int
 			P50   float64 `json:"p50_ms"`
 		}
-		Steps  []struct{ Step int } `json:"residual_steps"`
-		Frames []struct{ MS float64 }
+		Steps  []struct{ Step int }   `json:"residual_steps"`
+		Frames []struct{ MS float64 } `json:"rounds_in_time"`
 	}
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Model != p.Model || back.RTF != p.RTF || !slices.Equal(back.TTFA, []float64{3, 5}) || len(back.Steps) != 2 || len(back.Frames) != 10 {
+	if back.Model != p.Model || back.RTF != p.RTF || !slices.Equal(back.TTFA, p.TTFA) || len(back.Steps) != 2 || len(back.Frames) != 10 || back.FPS != p.FPS || back.Gap.Count != 8 {
 		t.Errorf("read back %+v", back)
+	}
+	if len(back.Hears) != 2 || back.Hears[1]["gap_p99_ms"] != p.Listeners[1].GapP99 || back.Hears[0]["ttfa_ms"] <= 0 {
+		t.Errorf("listeners %v", back.Hears)
+	}
+	if strings.Contains(b.String(), `"parity"`) {
+		t.Error("there is parity that nobody asked for")
 	}
 	for i, row := range p.Stages {
 		if got := back.Stages[i]; got.Stage != row.Stage || got.Count != int(row.Count) || got.P50 != row.P50 {
@@ -244,12 +257,17 @@ func TestTrace(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &trace); err != nil {
 		t.Fatal(err)
 	}
-	frames, tracks := 0, 0
+	frames, tracks, encoded := 0, 0, 0
 	parts, sum, begin, end := 0, 0.0, 0.0, 0.0
 	for _, e := range trace.Events {
 		switch {
 		case e.Ph == "M":
 			tracks++
+		case e.TID >= listenerTrack:
+			encoded++
+			if e.Name != "encode" || e.Dur < 5 || e.Args.Frame == nil {
+				t.Errorf("a listener has the event %+v", e)
+			}
 		case e.Ph != "X" || e.TS < 0 || e.Dur < 0 || e.TID < 1 || e.TID > 2:
 			t.Errorf("event %+v", e)
 		case e.Name == "frame":
@@ -267,8 +285,8 @@ func TestTrace(t *testing.T) {
 			parts, sum, end = parts+1, sum+e.Dur, e.TS+e.Dur
 		}
 	}
-	if frames != 10 || tracks != 2 {
-		t.Errorf("%d frames on %d tracks", frames, tracks)
+	if frames != 10 || tracks != 4 || encoded != 10 {
+		t.Errorf("%d frames, %d encoded, on %d tracks", frames, encoded, tracks)
 	}
 }
 
@@ -279,7 +297,11 @@ func TestHTML(t *testing.T) {
 		r := New(10000)
 		record(r, 2, frames)
 		var b bytes.Buffer
-		if err := r.Report(run()).HTML(&b); err != nil {
+		p := r.Report(run())
+		if frames == 30 {
+			p.Parity = somewhatOff()
+		}
+		if err := p.HTML(&b); err != nil {
 			t.Fatal(err)
 		}
 		page := b.String()
@@ -297,10 +319,10 @@ func TestHTML(t *testing.T) {
 				elements[start.Name.Local]++
 			}
 		}
-		want := map[string]int{"polyline": 2, "svg": 4}
-		if frames == 0 {
-			want = map[string]int{"polyline": 0, "svg": 3}
-		}
+		// Rounds, shares, stages; with frames residual steps, with two of a stream gaps.
+		want := map[int]map[string]int{
+			0: {"polyline": 0, "svg": 3, "table": 2}, 1: {"polyline": 1, "svg": 4, "table": 2}, 30: {"polyline": 1, "svg": 6, "table": 3},
+		}[frames]
 		for name, n := range want {
 			if elements[name] != n {
 				t.Errorf("%d frames: %d elements %s, want %d", frames, elements[name], name, n)
@@ -326,7 +348,7 @@ func TestText(t *testing.T) {
 	if err := r.Report(run()).Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 threads, 2 streams", "\ntalker ", "\n  step 2 ", "10 frames: RTF 0.0", "TTFA 3.0 ms to 5.0 ms", "peak memory 50 MiB", "100.0 %"} {
+	for _, want := range []string{"2 threads, 2 streams", "\ntalker ", "\n  step 2 ", "\nencode ", "\nstream 2 ", "\nall ", "10 frames in 10 rounds: RTF 0.0", " frames a second; TTFA 0.", "peak memory 50 MiB", "100.0 %", "2 streams as pcm"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
@@ -344,7 +366,7 @@ func frame(r *Recorder) {
 		r.Picked(g)
 	}
 	r.Lap(Codec)
-	r.End()
+	r.End(1)
 }
 
 func TestAllocatesNothing(t *testing.T) {

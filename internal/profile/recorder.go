@@ -9,6 +9,9 @@ package profile
 
 import "time"
 
+// Together is the stream of frames that several streams had computed together.
+const Together = -1
+
 // MaxSteps bounds the number of a residual step, which counts from 1.
 const MaxSteps = 64
 
@@ -17,23 +20,27 @@ type Span struct {
 	Start, Length int64
 	Stream, Frame int32
 	Stage         Stage
-	Step          uint8 // of Residual and Picks, from 1; otherwise 0
+	Step          uint8 // of Residual and Picks, from 1; of Frame how many were made together
 }
 
 // Recorder takes spans. It keeps the last of them, and a histogram of each stage
-// since the beginning. It is for one goroutine at a time, which the lock of a model
-// sees to; a report is made when nothing computes.
+// since the beginning. It is for one goroutine at a time, the engine's; Stream and
+// Listener number what they return from 0 on. Reports, Reset, Freeze and Listener are
+// for when nothing computes.
 type Recorder struct {
 	epoch       time.Time
 	begun, last int64 // when the frame and when the present span began
 	stream      int32
 	frame       int32
 	streams     int32
+	frames      int64         // made, those of one step together counted one by one
 	sums        [stages]int64 // of the frame so far
 	stages      [stages]Histogram
 	steps       [MaxSteps]Histogram
 	spans       []Span // a ring
 	taken       int    // spans, overwritten ones included
+	listeners   []*Listener
+	frozen      bool
 }
 
 // New returns a recorder that keeps so many spans, at least one.
@@ -49,9 +56,15 @@ func (r *Recorder) Reset() {
 	*r = Recorder{epoch: time.Now(), spans: r.spans}
 }
 
+// Freeze ends the recording: what comes after it is not taken. Reset begins anew.
+func (r *Recorder) Freeze() { r.frozen = true }
+
+// off tells that nothing is recorded.
+func (r *Recorder) off() bool { return r == nil || r.frozen }
+
 // Stream returns the number of a stream that begins.
 func (r *Recorder) Stream() int {
-	if r == nil {
+	if r.off() {
 		return 0
 	}
 	r.streams++
@@ -61,7 +74,7 @@ func (r *Recorder) Stream() int {
 // Begin starts the clock for what comes before a stream's first frame, or for a
 // frame.
 func (r *Recorder) Begin(stream, frame int) {
-	if r == nil {
+	if r.off() {
 		return
 	}
 	r.stream, r.frame = int32(stream), int32(frame)
@@ -72,21 +85,21 @@ func (r *Recorder) Begin(stream, frame int) {
 
 // Lap ends a span: the time since Begin or the Lap before was that stage's.
 func (r *Recorder) Lap(stage Stage) {
-	if r != nil {
+	if !r.off() {
 		r.lap(stage, 0)
 	}
 }
 
 // Computed ends the span in which the predictor computed the logits of a group.
 func (r *Recorder) Computed(group int) {
-	if r != nil {
+	if !r.off() {
 		r.lap(Residual, group)
 	}
 }
 
 // Picked ends the span in which the sampler chose the code of a group.
 func (r *Recorder) Picked(group int) {
-	if r != nil {
+	if !r.off() {
 		r.lap(Picks, group)
 	}
 }
@@ -106,15 +119,26 @@ func (r *Recorder) lap(stage Stage, step int) {
 	}
 }
 
-// End ends a frame. A frame without an end, because it turned out to be none, does
-// not count in the stages.
-func (r *Recorder) End() {
-	if r == nil {
+// Add takes a span that has just ended and was not measured here.
+func (r *Recorder) Add(stage Stage, stream int, length time.Duration) {
+	if r.off() {
+		return
+	}
+	start := int64(time.Since(r.epoch) - length)
+	r.keep(Span{Start: start, Length: int64(length), Stream: int32(stream), Stage: stage})
+	r.stages[stage].Add(int64(length))
+}
+
+// End ends a frame, or a step that made one for each of several streams. A frame without
+// an end, because it turned out to be none, does not count in the stages.
+func (r *Recorder) End(frames int) {
+	if r.off() || frames == 0 {
 		return
 	}
 	length := int64(time.Since(r.epoch)) - r.begun
-	r.keep(Span{Start: r.begun, Length: length, Stream: r.stream, Frame: r.frame, Stage: Frame})
+	r.keep(Span{Start: r.begun, Length: length, Stream: r.stream, Frame: r.frame, Stage: Frame, Step: uint8(frames)})
 	r.stages[Frame].Add(length)
+	r.frames += int64(frames)
 	for s, sum := range r.sums {
 		if sum > 0 {
 			r.stages[s].Add(sum)

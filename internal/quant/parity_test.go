@@ -135,8 +135,10 @@ func int8Rows(m *quant.Int8, x []float32, rows int, bias []float32) (y, scale []
 	return y, scale, zero
 }
 
-// TestRefine checks that the refined grid is never worse than minimum and maximum,
-// and on the whole better: by some 8 % of the squared error on normal weights.
+// TestRefine checks that the refined grid is on the whole better than minimum and
+// maximum, by some 7 % of the squared error on normal weights, 2 % on the goldens, that no group is
+// worse by more than the rounding of its scale, a sixteenth at most, can make it, and
+// that all its weights are bfloat16 numbers.
 func TestRefine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	normal := make([]float32, 1<<16)
@@ -146,13 +148,13 @@ func TestRefine(t *testing.T) {
 	for name, c := range map[string]struct {
 		w     []float32
 		bound float64
-	}{"goldens": {golden(t).F32(t, "weight"), 0.97}, "normal": {normal, 0.94}} {
+	}{"goldens": {golden(t).F32(t, "weight"), 0.99}, "normal": {normal, 0.94}} {
 		for _, group := range []int{64, 128} {
 			var plain, refined float64
 			codes := make([]uint8, group)
 			for from := 0; from < len(c.w); from += group {
 				p, r := groupError(codes, c.w[from:from+group], false), groupError(codes, c.w[from:from+group], true)
-				if r > p {
+				if part := c.w[from : from+group]; r > p+float64(kernel.SumSquaresF32(part))/256 {
 					t.Fatalf("%s, group at %d: refined error %g, plain %g", name, from, r, p)
 				}
 				plain, refined = plain+p, refined+r
@@ -169,6 +171,11 @@ func groupError(codes []uint8, w []float32, refine bool) (sum float64) {
 	for i, v := range w {
 		e := float64(v) - float64(int(codes[i])-int(zero))*float64(scale)
 		sum += e * e
+	}
+	for _, q := range codes[:len(w)] {
+		if v := float32(int(q)-int(zero)) * scale; refine && math.Float32bits(v)&0xFFFF != 0 {
+			panic(fmt.Sprintf("scale %g, zero %d: weight %g is no bfloat16 number", scale, zero, v))
+		}
 	}
 	return sum
 }

@@ -75,6 +75,9 @@ func NewEncoder(tok *tokenizer.Tokenizer, sp Specials) (*Encoder, error) {
 	return e, nil
 }
 
+// Tokenizer returns the tokenizer, for text that comes in pieces.
+func (e *Encoder) Tokenizer() *tokenizer.Tokenizer { return e.tok }
+
 // validate checks the tokens that stand for no text. They are told apart by their
 // numbers alone, so they must be there and differ.
 func (sp Specials) validate(tok *tokenizer.Tokenizer) error {

@@ -58,6 +58,16 @@ type Request struct {
 	XVector   []float32 // [hidden] of a cloned voice, takes the speaker's place; nil for none
 	RefCodes  []int32   // [frames, groups] of the reference, needs IDs.Reference; nil for none
 	WholeText bool      // the whole-text layout instead of the streaming one
+
+	// Open says that the text goes on, in the streaming layout: Text is its beginning, of
+	// Needed tokens at least, and Trailing gets no end token.
+	Open bool
+}
+
+// Needed is how many tokens of an open text a prompt of the streaming layout takes in
+// before the first frame.
+func (b *Builder) Needed(r Request) int {
+	return max(1, 1+len(r.RefCodes)/b.talker.Groups-len(r.Reference))
 }
 
 // Prompt is what the talker is given.
@@ -66,6 +76,7 @@ type Prompt struct {
 	Prefix   int       // of the rows, those before the text: equal for all texts of a voice
 	Trailing []int     // text tokens heard during generation, one a frame
 	Pad      []float32 // [hidden]: heard once Trailing has ended
+	End      int       // the token that Trailing lacks if the text is open
 }
 
 // Build assembles a prompt.
@@ -74,7 +85,7 @@ func (b *Builder) Build(wk *nn.Work, sc *talker.Scratch, r Request) (*Prompt, er
 	if err := b.tags(rows, r); err != nil {
 		return nil, err
 	}
-	p := &Prompt{Pad: b.pad, Prefix: len(rows.rows) / b.talker.Hidden}
+	p := &Prompt{Pad: b.pad, Prefix: len(rows.rows) / b.talker.Hidden, End: b.specials.TTSEOS}
 	switch {
 	case r.RefCodes != nil:
 		if err := b.checkReference(r); err != nil {
@@ -93,9 +104,15 @@ func (b *Builder) Build(wk *nn.Work, sc *talker.Scratch, r Request) (*Prompt, er
 			first, rest = r.Text[0], r.Text[1:]
 		}
 		rows.add(rows.text([]int{first}), b.code(b.talker.CodecBOS))
-		p.Trailing = append(append(p.Trailing, rest...), b.specials.TTSEOS)
+		p.Trailing = append(p.Trailing, rest...)
+		if !r.Open {
+			p.Trailing = append(p.Trailing, b.specials.TTSEOS)
+		}
 	}
 	p.Rows = rows.rows
+	if r.Open && (r.WholeText || len(r.Text) < b.Needed(r)) {
+		return nil, fmt.Errorf("prompt: %d tokens of an open text, wanted %d in the streaming layout", len(r.Text), b.Needed(r))
+	}
 	return p, rows.err
 }
 

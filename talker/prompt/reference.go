@@ -23,7 +23,10 @@ func (b *Builder) checkReference(r Request) error {
 // reference appends transcript, text and reference codes, and returns the text
 // that is left for the frames.
 func (b *Builder) reference(rows *rowBuilder, r Request) (trailing []int) {
-	ids := append(append(append([]int(nil), r.Reference...), r.Text...), b.specials.TTSEOS)
+	ids := append(append([]int(nil), r.Reference...), r.Text...)
+	if !r.Open {
+		ids = append(ids, b.specials.TTSEOS)
+	}
 	codes := b.referenceRows(r.RefCodes) // codec_bos, then the frames
 	h := b.talker.Hidden
 	frames := len(codes) / h
@@ -38,7 +41,7 @@ func (b *Builder) reference(rows *rowBuilder, r Request) (trailing []int) {
 		kernel.AddF32(codes[i*h:(i+1)*h], b.pad)
 	}
 	rows.add(codes, nil)
-	if n < len(ids) {
+	if n < len(ids) || r.Open {
 		return ids[n:]
 	}
 	return []int{b.specials.TTSPad}

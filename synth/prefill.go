@@ -1,0 +1,117 @@
+package synth
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mynah-tts/mynah/internal/profile"
+)
+
+const (
+	// prefillRows is the number of prompt rows that go through the talker at once when
+	// nobody waits. More gain no speed.
+	prefillRows = 64
+	// leastRows is the least: as quick as a row, since the weights are read either way.
+	leastRows = 8
+)
+
+// prefillRate is how long a prompt row took lately.
+type prefillRate struct{ row time.Duration }
+
+// slice returns how many prompt rows may go through the talker before a listener who
+// has so much audio left runs dry. Half of the time is left for the frames.
+func (r *prefillRate) slice(lead time.Duration, listening bool) int {
+	if !listening || r.row == 0 {
+		return prefillRows
+	}
+	return int(min(prefillRows, max(leastRows, lead/2/r.row)))
+}
+
+// took learns from a slice.
+func (r *prefillRate) took(rows int, d time.Duration) {
+	row := d / time.Duration(rows)
+	if r.row == 0 {
+		r.row = row
+		return
+	}
+	r.row += (row - r.row) / 4
+}
+
+// prefill brings the talker past a slice of the prompt.
+func (u *utterance) prefill() error {
+	started := time.Now()
+	defer func() {
+		u.working += time.Since(started)
+		if u.phase != phasePrompt {
+			u.record(profile.Prefill)
+		}
+	}()
+	h := u.m.cfg.Talker.Hidden
+	state := u.place.talker
+	if u.heard == 0 {
+		u.traceBegin()
+	}
+	if u.heard == 0 && u.loadPrefix() {
+		return nil
+	}
+	lead, listening := u.e.lead()
+	n := min(u.e.rate.slice(lead, listening), u.rows()-u.heard)
+	if u.heard < u.prompt.Prefix {
+		n = min(n, u.prompt.Prefix-u.heard) // so that the prefix can be kept
+	}
+	u.m.talker.Extend(u.m.work, u.m.ts, state, u.prompt.Rows[u.heard*h:(u.heard+n)*h], nil)
+	u.heard += n
+	if u.heard == u.prompt.Prefix {
+		u.e.prefixes.put(u.prefixKey(), state.Prefix())
+	}
+	if u.heard == u.rows() {
+		u.m.talker.Logits(u.m.work, state)
+		u.prompt.Rows, u.phase = nil, phaseReference
+		if len(u.unheard) == 0 {
+			u.phase = phaseFrames
+		}
+	}
+	u.e.rate.took(n, time.Since(started))
+	return nil
+}
+
+// record records all slices of a stage as one.
+func (u *utterance) record(stage profile.Stage) {
+	u.e.prof.Add(stage, u.number, u.working)
+	u.working = 0
+}
+
+// loadPrefix takes the keys and values of the rows before the text from the cache, if
+// they are there.
+func (u *utterance) loadPrefix() bool {
+	p := u.e.prefixes.get(u.prefixKey())
+	if p == nil {
+		return false
+	}
+	u.place.talker.Load(p)
+	u.heard = u.prompt.Prefix
+	return true
+}
+
+func (u *utterance) prefixKey() [32]byte {
+	return prefixKey(u.prompt.Rows[:u.prompt.Prefix*u.m.cfg.Talker.Hidden])
+}
+
+// hearReference brings the codec past some frames of the reference: the voice goes on as
+// if it had spoken them.
+func (u *utterance) hearReference() error {
+	started := time.Now()
+	groups, hop := u.m.cfg.Talker.Groups, u.m.codec.Hop()
+	n := min(referenceFrames, len(u.unheard)/groups)
+	silent := make([]float32, n*hop)
+	if err := u.m.codec.Decode(u.m.work, u.m.cs, u.place.codec, silent, u.unheard[:n*groups]); err != nil {
+		return fmt.Errorf("synth: reference: %w", err)
+	}
+	u.unheard = u.unheard[n*groups:]
+	u.working += time.Since(started)
+	if len(u.unheard) == 0 {
+		u.phase = phaseFrames
+		u.record(profile.Reference)
+	}
+	return nil
+}

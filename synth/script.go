@@ -1,0 +1,200 @@
+package synth
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mynah-tts/mynah/internal/text"
+	"github.com/mynah-tts/mynah/internal/tokenizer"
+)
+
+// script is the text of an utterance as far as it is known, cut into segments. Text
+// arrives on one goroutine while the engine reads on another.
+//
+// A text that is there from the start goes the same way as one that comes in pieces, so
+// both are cut and encoded alike. White space at a cut belongs to no segment; a text
+// that is not cut is left as it is.
+type script struct {
+	mu       sync.Mutex
+	segments []segment
+	ended    bool  // no text comes any more
+	refused  error // why the text as a whole cannot be spoken
+
+	cut    *text.Segmenter
+	tokens *tokenizer.Stream
+	space  string // at the end of the segment under way, held back
+	runes  int
+}
+
+// segment is a part of a text that is spoken by itself.
+type segment struct {
+	text  []byte // as far as it is known
+	ids   []int  // of text, as far as they are settled
+	ended bool   // nothing is added any more
+}
+
+// newScript returns an empty script. Segments end after a sentence once they have so
+// many characters; never if that is negative.
+func newScript(tok *tokenizer.Tokenizer, runes int) *script {
+	limits := text.Limits{} // cuts nowhere
+	if runes > 0 {
+		limits = text.LimitsFor(max(runes, defaultSegmentRunes))
+		limits.Sentence = runes
+	}
+	return &script{tokens: tok.NewStream(), cut: text.NewSegmenter(limits)}
+}
+
+// tokenScript is the script of a single segment of given tokens.
+func tokenScript(ids []int) *script {
+	return &script{ended: true, segments: []segment{{ids: ids, ended: true}}}
+}
+
+// write adds text. Text of more than MaxTextRunes characters in all, and what is not
+// UTF-8, is a *RequestError.
+func (s *script) write(piece string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return requestErrorf("input", "text after the end of the text")
+	}
+	for i := range len(piece) {
+		if utf8.RuneStart(piece[i]) { // a piece may begin within a character
+			s.runes++
+		}
+	}
+	if s.runes > MaxTextRunes {
+		return requestErrorf("input", "%d characters, one request allows %d", s.runes, MaxTextRunes)
+	}
+	if strings.ContainsRune(piece, 0) {
+		return requestErrorf("input", "a NUL character")
+	}
+	parts, err := s.cut.Write(piece)
+	if err != nil {
+		return &RequestError{Param: "input", Message: strings.TrimPrefix(err.Error(), "text: ")}
+	}
+	s.addAll(parts)
+	return nil
+}
+
+// flush ends the segment under way, if there is something in it to say.
+func (s *script) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.addAll(s.cut.Flush())
+	}
+}
+
+// end ends the text. One that has nothing to say is a *RequestError.
+func (s *script) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil
+	}
+	s.ended = true
+	s.refused = s.close()
+	return s.refused
+}
+
+// close ends the last segment and looks at the whole.
+func (s *script) close() error {
+	if err := s.endLast(); err != nil {
+		return err
+	}
+	for i := range s.segments {
+		if text.Speakable(string(s.segments[i].text)) {
+			return nil
+		}
+	}
+	return requestErrorf("input", "the text has no letter and no number, nothing to say")
+}
+
+// endLast ends the last segment.
+func (s *script) endLast() error {
+	parts, err := s.cut.Close()
+	if err != nil {
+		return &RequestError{Param: "input", Message: strings.TrimPrefix(err.Error(), "text: ")}
+	}
+	s.addAll(parts)
+	if last := s.last(); last != nil {
+		last.text = append(last.text, s.space...)
+		last.ids = append(last.ids, s.tokens.Write(s.space)...)
+		s.endSegment(last)
+	}
+	return nil
+}
+
+func (s *script) addAll(parts []text.Part) {
+	for _, p := range parts {
+		s.add(p)
+	}
+}
+
+// add takes a part of the text into the segment under way.
+func (s *script) add(p text.Part) {
+	last := s.last()
+	if last == nil {
+		piece := p.Text
+		if len(s.segments) > 0 {
+			piece = strings.TrimLeftFunc(piece, unicode.IsSpace)
+		}
+		if piece == "" {
+			return
+		}
+		s.segments = append(s.segments, segment{})
+		last, p.Text, s.space = s.last(), piece, ""
+	}
+	whole := s.space + p.Text
+	solid := strings.TrimRightFunc(whole, unicode.IsSpace)
+	s.space = whole[len(solid):]
+	last.text = append(last.text, solid...)
+	last.ids = append(last.ids, s.tokens.Write(solid)...)
+	if p.End {
+		s.space = ""
+		s.endSegment(last)
+	}
+}
+
+func (s *script) endSegment(last *segment) {
+	last.ids = append(last.ids, s.tokens.Close()...)
+	last.ended = true
+}
+
+// last returns the segment under way, or nil.
+func (s *script) last() *segment {
+	if n := len(s.segments); n > 0 && !s.segments[n-1].ended {
+		return &s.segments[n-1]
+	}
+	return nil
+}
+
+// at returns a segment as far as it is known. exists is false while it has not begun;
+// over is true when there is none and none will come.
+func (s *script) at(i int) (seg segment, exists, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i < len(s.segments) {
+		return s.segments[i], true, false
+	}
+	return segment{}, false, s.ended
+}
+
+// refusal returns why a text that has ended cannot be spoken, or nil.
+func (s *script) refusal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// counts returns the segments and tokens so far.
+func (s *script) counts() (segments, tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.segments {
+		tokens += len(s.segments[i].ids)
+	}
+	return len(s.segments), tokens
+}

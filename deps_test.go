@@ -21,7 +21,8 @@ const module = "github.com/mynah-tts/mynah"
 // layers is the table of docs/architecture.md: what of ours each package may
 // import, tests left out. A folder stands for everything in it.
 var layers = map[string][]string{
-	"cmd/mynah":            {"synth", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
+	"cmd/mynah":            {"server", "synth", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
+	"server":               {"synth", "internal/audio"},
 	"synth":                {"talker", "talker/prompt", "predictor", "codec", "sampler", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/team", "internal/text", "internal/tokenizer", "internal/voice"},
 	"talker":               {"internal/kernel", "internal/nn", "internal/safetensors"},
 	"talker/prompt":        {"talker", "internal/kernel", "internal/nn", "internal/tokenizer"},

@@ -19,7 +19,7 @@ import (
 
 // benchCommand is `mynah bench`.
 type benchCommand struct {
-	Model string `help:"Checkpoint directory to measure, in the published Hugging Face layout, or a file that mynah quantize wrote." placeholder:"PATH" type:"path" unset:"synthetic weights of the 0.6B's sizes"`
+	Model string `help:"Checkpoint directory to measure, in the published Hugging Face layout, or a file that mynah quantize wrote." placeholder:"PATH" type:"path" unset:"synthetic weights of the 0.6B's sizes, and the built-in voice"`
 	computeFlags
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 	JSON      bool   `name:"json" help:"Print JSON."`
@@ -30,7 +30,7 @@ type benchCommand struct {
 func (c *benchCommand) Help() string {
 	return `Measures reading and multiplying on this machine with all threads, then a model, and prints the project's goals beside what was reached and the bound that follows from the machine: weights over the speed of reading, for the codec multiply-adds over the float32 peak if that is longer, for prefill that peak. Goals are for the published 0.6B on two cores with AVX-512; those of other precisions than the chosen one are left out.
 
-Synthetic weights are the matrices and convolutions alone, without norms, attention, activations and sampling. ` + "`go run ./tools/fullsize DIR`" + ` makes a whole checkpoint of the same sizes.
+Without a model, synthetic weights take its place, and the stages of the built-in voice are measured as well. Synthetic weights are the matrices and convolutions alone, without norms, attention, activations and sampling; those that stay as they are, are float32 for the codec and bfloat16 otherwise. ` + "`go run ./tools/fullsize DIR`" + ` makes a whole checkpoint of the same sizes.
 
 ` + config.Precedence
 }
@@ -46,8 +46,19 @@ type benchResult struct {
 	Precision string         `json:"precision"`
 	FullSize  bool           `json:"full_size"` // the goals' sizes
 	Stages    []bench.Stage  `json:"stages"`
+	Voice     *benchVoice    `json:"built_in_voice,omitempty"`
 	Notes     []string       `json:"notes"`
 	Goals     []bench.Goal   `json:"goals"`
+}
+
+// benchVoice is what bench has to say of the built-in voice.
+type benchVoice struct {
+	Model     string        `json:"model"`
+	Precision string        `json:"precision"`
+	Stages    []bench.Stage `json:"stages"`
+	RTF       float64       `json:"rtf"`
+	TTFA      float64       `json:"ttfa_ms"`           // in the whole-text layout
+	Streaming float64       `json:"ttfa_streaming_ms"` // in the streaming layout
 }
 
 // Run measures. The model goes first, so that its peak of memory is its own.
@@ -73,6 +84,11 @@ func (c *benchCommand) Run(p *program) error {
 		return err
 	}
 	r.Stages, r.FullSize = []bench.Stage{f.Talker, f.Predictor, f.Codec}, f.FullSize()
+	if c.Model == "" {
+		if r.Voice, err = measureVoice(ctx, c, r.Threads); err != nil {
+			return err
+		}
+	}
 	r.Machine, r.Kernels = bench.Measure(r.Threads)
 	r.Goals = bench.Goals(f, r.Machine, r.Kernels)
 	if !r.FullSize {
@@ -83,6 +99,19 @@ func (c *benchCommand) Run(p *program) error {
 	}
 	_, err = io.WriteString(p.stdout, r.String())
 	return err
+}
+
+// measureVoice measures the built-in voice.
+func measureVoice(ctx context.Context, c *benchCommand, threads int) (*benchVoice, error) {
+	own := &benchResult{Threads: threads}
+	f, err := own.model(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &benchVoice{
+		Model: own.Model, Precision: own.Precision, Stages: []bench.Stage{f.Talker, f.Predictor, f.Codec},
+		RTF: f.RTF, TTFA: f.TTFAWhole, Streaming: f.TTFAStreaming,
+	}, nil
 }
 
 // forms puts names of precisions into the terms of the measurements.
@@ -97,7 +126,7 @@ func (r *benchResult) forms(p synth.Precision) bench.Figures {
 
 // synthetic measures synthetic weights. Matrices that stay as they are, are bfloat16.
 func (r *benchResult) synthetic(_ context.Context, c *benchCommand) (bench.Figures, error) {
-	p, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision)
+	p, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision, c.CodecPrecision)
 	if err != nil {
 		return bench.Figures{}, err
 	}
@@ -129,7 +158,7 @@ const (
 	benchPrefillMax = 6.0 // seconds; a machine that would need longer gets fewer positions
 )
 
-// model measures a checkpoint: frames, first audio in both layouts, and a long prompt.
+// model measures a checkpoint or the built-in voice: frames, first audio in both layouts, and a long prompt.
 func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures, error) {
 	request := synth.Request{Text: profileText}
 	var err error
@@ -140,6 +169,7 @@ func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures
 	}
 	recorder := profile.New(1)
 	flags := modelFlags{Model: c.Model, computeFlags: c.computeFlags}
+	flags.live = 1
 	model, err := flags.openRecorded(recorder)
 	if err != nil {
 		return bench.Figures{}, err
@@ -148,13 +178,15 @@ func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures
 	r.Model = filepath.Base(model.Info().Name)
 	f := r.forms(model.Info().Precision)
 
-	run, err := record(ctx, model, recorder, request, 1, benchFramesMin)
+	l := audience{model: model, request: request, frames: benchFramesMin, recorder: recorder}
+	run, err := record(ctx, &l, 1)
 	if err != nil {
 		return f, err
 	}
 	report := recorder.Report(run)
 	if n := int(min(benchFrames, benchFramesMax/report.Row(profile.Frame).P50)); n > benchFramesMin {
-		if run, err = record(ctx, model, recorder, request, 1, n); err != nil {
+		l.frames = n
+		if run, err = record(ctx, &l, 1); err != nil {
 			return f, err
 		}
 		report = recorder.Report(run)
@@ -169,14 +201,14 @@ func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures
 		layout synth.Layout
 		to     *float64
 	}{{synth.LayoutWhole, &f.TTFAWhole}, {synth.LayoutStreaming, &f.TTFAStreaming}} {
-		request.Layout = each.layout
-		t, err := speakTurns(ctx, model, request, 1, 1)
+		l.request.Layout, l.frames = each.layout, 1
+		h, err := l.run(ctx, 1)
 		if err != nil {
 			return f, err
 		}
-		*each.to = float64(t.ttfa[0]) / 1e6
+		*each.to = float64(h.ttfa[0]) / 1e6
 	}
-	return f, r.prefill(ctx, model, recorder, request, &f)
+	return f, r.prefill(ctx, &l, &f)
 }
 
 // stageOf puts a stage's row into a stage.
@@ -187,21 +219,21 @@ func stageOf(report *profile.Report, stage profile.Stage) bench.Stage {
 
 // prefill measures a long prompt, of as many positions as the time allows: first one
 // sentence, then as many sentences as that lets expect.
-func (r *benchResult) prefill(ctx context.Context, model *synth.Model, recorder *profile.Recorder, request synth.Request, f *bench.Figures) error {
-	request.Layout = synth.LayoutWhole
+func (r *benchResult) prefill(ctx context.Context, l *audience, f *bench.Figures) error {
+	l.request.Layout, l.request.SegmentRunes, l.frames = synth.LayoutWhole, -1, 1
 	rows, positions := 0, benchPositions
 	for _, last := range []bool{false, true} {
 		if last {
 			positions = min(positions, int(benchPrefillMax*f.Prefill))
-			request.Text = strings.Repeat(profileText+" ", max(1, (positions+rows/2)/rows))
+			l.request.Text = strings.Repeat(profileText+" ", max(1, (positions+rows/2)/rows))
 		}
-		recorder.Reset()
-		t, err := speakTurns(ctx, model, request, 1, 1)
+		l.recorder.Reset()
+		h, err := l.run(ctx, 1)
 		if err != nil {
 			return err
 		}
-		rows = t.promptRows
-		f.Prefill = float64(rows) / recorder.Report(profile.Run{}).Row(profile.Prefill).P50 * 1e3
+		rows = h.promptRows
+		f.Prefill = float64(rows) / l.recorder.Report(profile.Run{}).Row(profile.Prefill).P50 * 1e3
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("prefill was measured over %d positions", rows))
 	return nil
@@ -227,12 +259,21 @@ func (r *benchResult) String() string {
 		fmt.Fprintf(&b, "  %-9s %4d MB            %6.1f GB/s, %.0f %% of the read speed\n", k.Name, k.Bytes/1e6, k.GBs, 100*k.Share)
 	}
 	fmt.Fprintf(&b, "\nmodel: %s, %s\n", r.Model, r.Precision)
-	for _, s := range r.Stages {
-		fmt.Fprintf(&b, "  %-10s %8.2f ms, %6.1f GB/s, %6.1f GMAC/s (%d MB read, %.2f GMAC a frame)\n", s.Name, s.Time, s.GBs, s.GMACs, s.Reads/1e6, float64(s.MACs)/1e9)
+	writeStages(&b, r.Stages)
+	if v := r.Voice; v != nil {
+		fmt.Fprintf(&b, "\nvoice: %s, %s\n", v.Model, v.Precision)
+		writeStages(&b, v.Stages)
+		fmt.Fprintf(&b, "  RTF %.3f, TTFA %.1f ms, %.1f ms in the streaming layout\n", v.RTF, v.TTFA, v.Streaming)
 	}
 	fmt.Fprintf(&b, "\n%s", bench.Table(r.Goals))
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}
 	return b.String()
+}
+
+func writeStages(b *strings.Builder, stages []bench.Stage) {
+	for _, s := range stages {
+		fmt.Fprintf(b, "  %-10s %8.2f ms, %6.1f GB/s, %6.1f GMAC/s (%.4g MB read, %.3g GMAC a frame)\n", s.Name, s.Time, s.GBs, s.GMACs, float64(s.Reads)/1e6, float64(s.MACs)/1e9)
+	}
 }

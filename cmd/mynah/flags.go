@@ -22,12 +22,16 @@ type computeFlags struct {
 	Precision          string `help:"How the checkpoint's matrices are held: as they are, or packed into integers, which is faster and less exact. Part of what decides the samples." allowed:"f32,default,fast" placeholder:"NAME" unset:"f32 up to 128 MiB of weights, otherwise default"`
 	TalkerPrecision    string `help:"The talker's alone." allowed:"f32,bf16,int4-a16,int4-a8" placeholder:"NAME" unset:"that of --precision; default and fast are int4-a8"`
 	PredictorPrecision string `help:"The code predictor's alone." allowed:"f32,int8,int4" placeholder:"NAME" unset:"that of --precision; default is int8, fast int4"`
+	CodecPrecision     string `help:"The codec decoder's alone." allowed:"f32,bf16,int8" placeholder:"NAME" unset:"that of --precision; default is f32, fast int8"`
 
 	Cache string `help:"Folder that keeps packed matrices of checkpoint directories, so that the next start is quick; off is none. Changes no sample." placeholder:"DIR" type:"path" unset:"mynah/packed in the user's cache directory"`
 
 	Threads int `help:"Threads that compute. 0 takes a thread for each physical core that the process may use. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
 
+	PredictorThreads int `help:"Most of them for the code predictor, whose steps are too small for many; 0 is all. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
+
 	warn func(message string) // or nil
+	live int                  // requests that are computed together; 0 is the default
 }
 
 // noCache is the value of --cache for none.
@@ -56,11 +60,11 @@ func (f *modelFlags) openRecorded(recorder *profile.Recorder) (*synth.Model, err
 	if err := checkLevel(); err != nil {
 		return nil, err
 	}
-	precision, err := choosePrecision(f.Precision, f.TalkerPrecision, f.PredictorPrecision)
+	precision, err := choosePrecision(f.Precision, f.TalkerPrecision, f.PredictorPrecision, f.CodecPrecision)
 	if err != nil {
 		return nil, err
 	}
-	opts := synth.Options{Threads: f.Threads, Precision: precision, Cache: f.cacheDir(), Warn: f.warn, Profile: recorder}
+	opts := synth.Options{Threads: f.Threads, PredictorThreads: f.PredictorThreads, Precision: precision, Cache: f.cacheDir(), Warn: f.warn, Profile: recorder, MaxLive: f.live}
 	if f.Model == "" {
 		return synth.OpenBuiltin(opts)
 	}
@@ -68,12 +72,12 @@ func (f *modelFlags) openRecorded(recorder *profile.Recorder) (*synth.Model, err
 }
 
 // choosePrecision puts the flags of precision together.
-func choosePrecision(name, talker, predictor string) (synth.Precision, error) {
+func choosePrecision(name, talker, predictor, codec string) (synth.Precision, error) {
 	p, err := synth.NamedPrecision(name)
 	if err != nil {
 		return p, usageErrorf("--precision: %v", err)
 	}
-	p.Talker, p.Predictor = cmp.Or(talker, p.Talker), cmp.Or(predictor, p.Predictor)
+	p.Talker, p.Predictor, p.Codec = cmp.Or(talker, p.Talker), cmp.Or(predictor, p.Predictor), cmp.Or(codec, p.Codec)
 	return p, nil
 }
 

@@ -11,6 +11,7 @@ const usage = `Usage: mynah COMMAND
 
   mynah say "Hello there." -o hello.wav      speak into a file, in the built-in voice
   mynah say "Hello there." -o - | aplay      speak as it is computed
+  mynah serve                                speak over HTTP, by OpenAI's API
   mynah say --file story.txt -o story.wav --model DIR --voice NAME
   mynah doctor                               what this machine can do
   mynah help                                 all commands
@@ -36,7 +37,9 @@ func (c *helpCommand) Run(p *program) error {
 
 var (
 	helpOptions = kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 100})
-	helpGroups  = kong.ExplicitGroups([]kong.Group{{Key: "sampling", Title: "Sampling:"}})
+	helpGroups  = kong.ExplicitGroups([]kong.Group{
+		{Key: "sampling", Title: "Sampling:"}, {Key: "limits", Title: "Limits:"}, {Key: "access", Title: "Access:"}, {Key: "log", Title: "Log:"},
+	})
 )
 
 // Help is what the help of say adds.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mewkiz/flac"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mynah-tts/mynah/internal/audio"
@@ -28,6 +31,9 @@ func TestMain(m *testing.M) {
 //	code N COMMAND...    run a command that must end with exit code N
 //	wav FILE FRAMES      FILE is an exact WAV of so many frames of 80 ms, 0 for any number
 //	size FILE N          FILE has N bytes
+//	flac FILE PCM        FILE decodes to the samples in PCM
+//	begins FILE HEX      FILE begins with these bytes
+//	alone                no other program can be found from here on
 //	header FILE          FILE begins with the header of a WAV stream of unknown length
 //	appears PATTERN      wait for a file
 //	nothing PATTERN      there is no such file
@@ -54,7 +60,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": cmdCode, "wav": cmdWAV, "size": cmdSize, "header": cmdHeader,
+			"code": cmdCode, "wav": cmdWAV, "size": cmdSize, "header": cmdHeader, "flac": cmdFLAC, "begins": cmdBegins, "alone": cmdAlone,
 			"appears": cmdAppears, "nothing": cmdNothing, "checkpoint": cmdCheckpoint, "cut": cmdCut,
 		},
 	})
@@ -123,6 +129,38 @@ func cmdHeader(ts *testscript.TestScript, _ bool, args []string) {
 	if len(data) < headerBytes || data[:8] != "RIFF\xff\xff\xff\xff" || data[36:headerBytes] != "data\xff\xff\xff\xff" {
 		ts.Fatalf("%s begins with %q", args[0], data[:min(len(data), headerBytes)])
 	}
+}
+
+func cmdFLAC(ts *testscript.TestScript, _ bool, args []string) {
+	stream, err := flac.ParseFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer stream.Close()
+	var pcm []byte
+	for {
+		frame, err := stream.ParseNext()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		ts.Check(err)
+		for _, x := range frame.Subframes[0].Samples {
+			pcm = binary.LittleEndian.AppendUint16(pcm, uint16(x))
+		}
+	}
+	if string(pcm) != ts.ReadFile(args[1]) {
+		ts.Fatalf("%s decodes to %d bytes that are not those of %s", args[0], len(pcm), args[1])
+	}
+}
+
+func cmdBegins(ts *testscript.TestScript, _ bool, args []string) {
+	data := ts.ReadFile(args[0])
+	if got := hex.EncodeToString([]byte(data)); !strings.HasPrefix(got, args[1]) {
+		ts.Fatalf("%s begins with %.16s, want %s", args[0], got, args[1])
+	}
+}
+
+// cmdAlone relies on testscript, which puts the folder of the program under test first.
+func cmdAlone(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("PATH", filepath.SplitList(ts.Getenv("PATH"))[0])
 }
 
 // patience bounds the wait for a file.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -18,18 +18,15 @@ import (
 // messages.
 const standardOutput = "-"
 
-// formats are the forms of audio, by the name of --format and the file's extension.
-var formats = map[string]audio.Format{"wav": audio.WAV, "pcm": audio.PCM}
-
-// output is where the audio shall go.
+// output is where the audio shall go, and how.
 type output struct {
-	path   string // or standardOutput
-	format audio.Format
+	path     string // or standardOutput
+	encoding audio.Encoding
 }
 
-// output resolves -o and --format, before anything is computed.
+// output resolves -o and the flags of the encoding, before anything is computed.
 func (c *sayCommand) output(p *program) (output, error) {
-	o := output{path: c.Output, format: formats[c.Format]}
+	o := output{path: c.Output, encoding: audio.Encoding{Format: audio.Format(c.Format), SampleRate: c.SampleRate}}
 	if o.path == "" || o.path == standardOutput {
 		if term.IsTerminal(int(p.stdout.Fd())) {
 			if o.path == "" {
@@ -39,8 +36,9 @@ func (c *sayCommand) output(p *program) (output, error) {
 		}
 		o.path = standardOutput
 	}
-	if o.format == "" {
-		o.format = formatOf(o.path)
+	format := &o.encoding.Format
+	if *format == "" {
+		*format = formatOf(o.path)
 	}
 	where := p.parser.Origin("output")
 	if info, err := os.Stat(o.path); err == nil && o.path != standardOutput {
@@ -49,14 +47,38 @@ func (c *sayCommand) output(p *program) (output, error) {
 			return o, usageErrorf("%s: %s is a directory", where, o.path)
 		case info.Mode()&fs.ModeCharDevice != 0 && isTerminal(o.path):
 			return o, errTerminal
-		case !info.Mode().IsRegular() && o.format == "":
-			o.format = audio.WAV // a device or a pipe; its name tells nothing
+		case !info.Mode().IsRegular() && *format == "":
+			*format = audio.WAV // a device or a pipe; its name tells nothing
 		}
 	}
-	if o.format == "" {
-		return o, usageErrorf("%s: %s: the name tells no format; end it in .wav or .pcm, or add --format wav or pcm", where, o.path)
+	if *format == "" {
+		return o, usageErrorf("%s: %s: the name tells no format; end it in %s, or add --format", where, o.path, extensions())
 	}
-	return o, nil
+	return o, c.checkEncoding(p, &o.encoding)
+}
+
+// checkEncoding refuses what cannot be made here, as far as that does not depend on
+// the checkpoint.
+func (c *sayCommand) checkEncoding(p *program, e *audio.Encoding) error {
+	where := p.parser.Origin("output")
+	if c.Format != "" {
+		where = p.parser.Origin("format")
+	}
+	if _, err := audio.ParseFormat(string(e.Format)); err != nil {
+		return usageErrorf("%s: %v", where, &plainError{err})
+	}
+	if c.Speed != nil {
+		e.Speed = *c.Speed
+		if audio.CheckSpeed(e.Speed) != nil {
+			return usageErrorf("%s: %v, allowed is 0.25 to 4", p.parser.Origin("speed"), e.Speed)
+		}
+	}
+	if c.SampleRate != 0 {
+		if err := e.Check(c.SampleRate); err != nil {
+			return usageErrorf("%s: %v", p.parser.Origin("sample-rate"), &plainError{err})
+		}
+	}
+	return nil
 }
 
 var errTerminal = usageErrorf("the output is a terminal, audio goes to a file or a pipe: -o hello.wav")
@@ -66,7 +88,18 @@ func formatOf(path string) audio.Format {
 	if path == standardOutput {
 		return audio.WAV
 	}
-	return formats[strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")]
+	format, _ := audio.FormatOf(path)
+	return format
+}
+
+// extensions lists the usual extension of each format that can be made here.
+func extensions() string {
+	var list []string
+	for _, format := range audio.Formats() {
+		list = append(list, audio.Extensions(format)[0])
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
 // isTerminal reports whether a device is a terminal, such as /dev/tty.
@@ -79,14 +112,14 @@ func isTerminal(path string) bool {
 	return term.IsTerminal(int(f.Fd()))
 }
 
-// open begins the output.
+// open begins the output, for samples of rate Hz.
 func (o output) open(p *program, rate int) (*sink, error) {
 	var to audio.Sink
 	var err error
 	if o.path == standardOutput {
-		to, err = audio.NewStream(p.stdout, o.format, rate)
+		to, err = audio.NewEncoder(p.stdout, rate, o.encoding)
 	} else {
-		to, err = audio.Create(o.path, o.format, rate)
+		to, err = audio.CreateEncoder(o.path, rate, o.encoding)
 	}
 	s := &sink{to: to, name: o.name()}
 	return s, s.reword(err)
@@ -119,11 +152,24 @@ func (s *sink) close() error {
 	return s.reword(s.to.Close())
 }
 
+// abortPatience is how long abort waits for an output that does not take what another
+// process has encoded.
+const abortPatience = time.Second
+
 // abort gives the output up, unless it is held by a write that does not return.
 func (s *sink) abort() {
-	if s.mu.TryLock() {
+	if !s.mu.TryLock() {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
 		defer s.mu.Unlock()
 		_ = s.to.Abort() // an error or a signal is being reported already
+	}()
+	select {
+	case <-done:
+	case <-time.After(abortPatience):
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mynah-tts/mynah/internal/audio"
 	"github.com/mynah-tts/mynah/internal/config"
 	"github.com/mynah-tts/mynah/internal/cpu"
 	"github.com/mynah-tts/mynah/internal/kernel"
@@ -35,13 +37,17 @@ const maxSpans = 1 << 20
 // profileCommand is `mynah profile`.
 type profileCommand struct {
 	modelFlags
-	Streams   int    `help:"Utterances that take turns, frame by frame." placeholder:"N" range:"1,64" default:"1"`
+	Streams   int    `help:"Utterances that are computed together and read at once." placeholder:"N" range:"1,64" default:"1"`
 	Frames    int    `help:"Frames of each stream." placeholder:"N" range:"1,10000" default:"50"`
 	Text      string `help:"What the streams say." placeholder:"TEXT" unset:"a sentence of 30 tokens"`
 	Layout    string `help:"How the model is given the text: a token with each frame, or all of it first." allowed:"streaming,whole" placeholder:"NAME" unset:"streaming for Base checkpoints, otherwise whole"`
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 
-	JSON  string `name:"json" help:"File for the figures as JSON, - is standard output in place of the table." placeholder:"FILE" type:"path" unset:"none"`
+	Format     string `help:"What each reader turns its frames into, which the encode row times; opus and aac need a program ffmpeg on PATH." allowed:"pcm,wav,flac,mp3,opus,aac" placeholder:"NAME" default:"pcm"`
+	Parity     bool   `setting:"profile-parity" help:"Speak once more beside the same checkpoint in float32, given the same inputs, and say how far code 0, residual codes and samples are from its own."`
+	ParityWith string `help:"With --parity and a packed file: the checkpoint directory that it was packed from." placeholder:"DIR" type:"path" unset:"none"`
+
+	JSON  string `name:"json" setting:"json-file" help:"File for the figures as JSON, - is standard output in place of the table." placeholder:"FILE" type:"path" unset:"none"`
 	Trace string `help:"File for all spans as a Chrome trace, which Perfetto opens." placeholder:"FILE" type:"path" unset:"none"`
 	HTML  string `name:"html" help:"File for one page with plots." placeholder:"FILE" type:"path" unset:"none"`
 	config.Common
@@ -49,7 +55,13 @@ type profileCommand struct {
 
 // Help is what the help of profile adds.
 func (c *profileCommand) Help() string {
-	return fmt.Sprintf("An utterance of %d frames goes before, to warm up, and is left out. The predictor's row is the sum of a frame's residual steps. GB/s and GMAC/s count the weights that a stage reads and multiplies by, in the median time; what else it reads is not counted. RTF is the computing time of all frames over their audio.\n\n", warmUpFrames) + config.Precedence
+	return fmt.Sprintf(`Utterances of %d frames go before, to warm up, and are left out. A round makes a frame of each stream: stages are timed a round, and the predictor's row is the sum of its residual steps. GB/s and GMAC/s count the weights that a stage reads and multiplies by, in the median time; what else it reads is not counted. RTF is the time of all rounds over the audio of all frames; it leaves prefill out.
+
+The listeners' rows are what each reader meets with: TTFA from its request to its first frame; RTF, the time from its first frame to its last over the audio between; the gap from one frame to the next, prefill of others included; and the lag, how long a player must hold back the first frame so as never to run dry. Encoding is timed on the reader's side, beside the next round.
+
+With --parity the same utterances are spoken once more, untimed. The float32 model hears the same rows and is given the same codes in every frame. Residual codes are compared behind the same hidden state, and end to end behind its own.
+
+`, warmUpFrames) + config.Precedence
 }
 
 // Run records.
@@ -67,10 +79,14 @@ func (c *profileCommand) Run(p *program) error {
 			return err
 		}
 	}
-	if err := c.checkOutputs(); err != nil {
+	if err := cmp.Or(c.checkOutputs(), c.checkParity()); err != nil {
 		return err
 	}
-	c.warn = p.warn
+	format, err := audio.ParseFormat(c.Format)
+	if err != nil {
+		return usageErrorf("%s: %v", p.parser.Origin("format"), &plainError{err})
+	}
+	c.warn, c.live = p.warn, c.Streams
 	recorder := profile.New(min(maxSpans, c.Streams*c.Frames*(2*profile.MaxSteps+8)))
 	model, err := c.openRecorded(recorder)
 	if err != nil {
@@ -78,11 +94,19 @@ func (c *profileCommand) Run(p *program) error {
 	}
 	defer model.Close()
 	ctx, _ := catchInterrupts()
-	run, err := record(ctx, model, recorder, request, c.Streams, c.Frames)
+	l := audience{model: model, request: request, frames: c.Frames, format: format, recorder: recorder}
+	run, err := record(ctx, &l, c.Streams)
 	if err != nil {
 		return err
 	}
-	return c.write(p, recorder, recorder.Report(run))
+	report := recorder.Report(run)
+	if c.Parity {
+		recorder.Freeze() // a twin takes time that is not the model's
+		if report.Parity, err = c.parity(ctx, l); err != nil {
+			return err
+		}
+	}
+	return c.write(p, recorder, report)
 }
 
 // checkOutputs refuses, before any computing, files that cannot be written and files
@@ -150,20 +174,58 @@ func writeWhole(p *program, path string, write func(io.Writer) error) error {
 }
 
 // record warms a model up and then speaks with its recorder on.
-func record(ctx context.Context, model *synth.Model, recorder *profile.Recorder, request synth.Request, streams, frames int) (profile.Run, error) {
-	if _, err := speakTurns(ctx, model, request, 1, warmUpFrames); err != nil {
+func record(ctx context.Context, l *audience, streams int) (profile.Run, error) {
+	warm := *l
+	warm.frames = warmUpFrames
+	if _, err := warm.run(ctx, streams); err != nil {
 		return profile.Run{}, err
 	}
-	recorder.Reset()
-	turns, err := speakTurns(ctx, model, request, streams, frames)
+	l.recorder.Reset()
+	h, err := l.run(ctx, streams)
 	if err != nil {
 		return profile.Run{}, err
 	}
-	run := conditions(model)
-	run.Streams, run.TTFA, run.PeakMemory = streams, turns.ttfa, kilobytes(field(os.DirFS("/"), "proc/self/status", "VmHWM"))
-	run.Load, run.Steps = model.Load()
-	run.Load[profile.Prefill] = model.PromptLoad(turns.promptRows)
+	run := conditions(l.model)
+	run.Streams, run.Format, run.PeakMemory = streams, string(l.format), kilobytes(field(os.DirFS("/"), "proc/self/status", "VmHWM"))
+	run.Load, run.Steps = l.model.StageLoad()
+	run.Load[profile.Prefill] = l.model.PromptLoad(h.promptRows)
 	return run, nil
+}
+
+// parity has the streams spoken once more, beside a float32 twin.
+func (c *profileCommand) parity(ctx context.Context, l audience) (*profile.Parity, error) {
+	twin, err := c.openTwin()
+	if err != nil {
+		return nil, err
+	}
+	defer twin.Close()
+	l.recorder, l.format, l.tracer = nil, "", twin.Tracer
+	if _, err := l.run(ctx, c.Streams); err != nil {
+		return nil, err
+	}
+	return twin.Parity()
+}
+
+func (c *profileCommand) openTwin() (*synth.Twin, error) {
+	if c.Model == "" {
+		return synth.OpenBuiltinTwin(c.Threads)
+	}
+	return synth.OpenTwin(c.Model, c.ParityWith, c.Threads)
+}
+
+// checkParity refuses what cannot be compared, before anything is computed.
+func (c *profileCommand) checkParity() error {
+	info, err := os.Stat(c.Model)
+	isFile := c.Model != "" && err == nil && !info.IsDir()
+	switch {
+	case c.ParityWith != "" && !c.Parity:
+		return usageErrorf("--parity-with is for --parity")
+	case c.ParityWith != "" && !isFile:
+		return usageErrorf("--parity-with is for packed files; a checkpoint is compared with itself")
+	case c.Parity && isFile && c.ParityWith == "":
+		return usageErrorf("--parity: %s is packed and has no float32 weights, add --parity-with DIR, the checkpoint that it was packed from", c.Model)
+	}
+	return nil
 }
 
 // conditions says what runs, and where.
@@ -175,89 +237,4 @@ func conditions(model *synth.Model) profile.Run {
 		Processor: cpu.Detect().Brand, Level: kernel.Level().String(), Threads: info.Threads,
 		FrameAudio: time.Duration(info.FrameSize) * time.Second / time.Duration(info.SampleRate),
 	}
-}
-
-// turns is what came of streams that took turns.
-type turns struct {
-	ttfa       []time.Duration // of each
-	promptRows int
-}
-
-// speakTurns speaks several utterances of so many frames each, a frame of each in
-// turn. One that ends early is followed by another, with another seed.
-func speakTurns(ctx context.Context, model *synth.Model, request synth.Request, streams, frames int) (turns, error) {
-	t := turns{}
-	all := make([]*turn, streams)
-	defer func() {
-		for _, each := range all {
-			if each != nil && each.stream != nil {
-				each.stream.Close()
-			}
-		}
-	}()
-	for i := range all {
-		all[i] = &turn{seed: profileSeed + int64(i), left: frames}
-		if err := all[i].speak(ctx, model, request); err != nil {
-			return t, err
-		}
-	}
-	for left := streams; left > 0; {
-		left = 0
-		for _, each := range all {
-			if each.left == 0 {
-				continue
-			}
-			if err := each.next(ctx, model, request, &t); err != nil {
-				return t, err
-			}
-			left += min(each.left, 1)
-		}
-	}
-	return t, nil
-}
-
-// turn is one stream among others.
-type turn struct {
-	stream *synth.Stream
-	begun  time.Time
-	spoke  bool // there was a first frame
-	seed   int64
-	left   int // frames to come
-}
-
-func (u *turn) speak(ctx context.Context, model *synth.Model, request synth.Request) (err error) {
-	request.Seed, request.MaxFrames = &u.seed, u.left
-	if u.stream == nil {
-		u.begun = time.Now()
-	}
-	u.stream, err = model.Speak(ctx, request)
-	return err
-}
-
-// next takes one event.
-func (u *turn) next(ctx context.Context, model *synth.Model, request synth.Request, t *turns) error {
-	event, err := u.stream.Next()
-	if err != nil {
-		return err
-	}
-	switch e := event.(type) {
-	case synth.Start:
-		t.promptRows = e.PromptRows
-	case synth.Audio:
-		u.left--
-		if !u.spoke {
-			u.spoke = true
-			t.ttfa = append(t.ttfa, time.Since(u.begun))
-		}
-	case synth.Done:
-		if e.FinishReason == synth.FinishCancelled {
-			return &exitError{exitFailed, "interrupted"}
-		}
-		if e.Frames == 0 {
-			return fmt.Errorf("the utterance of seed %d has no frame", u.seed)
-		}
-		u.seed += 1 << 20
-		return u.speak(ctx, model, request)
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 // commands is what the command line may hold.
 type commands struct {
 	Say      sayCommand      `cmd:"" help:"Speak a text into a file or a pipe."`
+	Serve    serveCommand    `cmd:"" help:"Speak over HTTP, by the API that OpenAI's clients use."`
 	Doctor   doctorCommand   `cmd:"" help:"Say what this machine and a checkpoint can do, and what is wrong with them."`
 	Profile  profileCommand  `cmd:"" help:"Say where the time of each frame goes."`
 	Bench    benchCommand    `cmd:"" help:"Say how fast this machine is, and how close a model comes to it."`

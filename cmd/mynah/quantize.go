@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/internal/profile"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -19,6 +20,7 @@ type quantizeCommand struct {
 	Precision          string `help:"What the matrices are packed as." allowed:"f32,default,fast" placeholder:"NAME" unset:"default"`
 	TalkerPrecision    string `help:"The talker's alone. int4-a16 and int4-a8 are packed alike: a file can be run as either." allowed:"f32,bf16,int4-a16,int4-a8" placeholder:"NAME" unset:"that of --precision; default and fast are int4-a8"`
 	PredictorPrecision string `help:"The code predictor's alone." allowed:"f32,int8,int4" placeholder:"NAME" unset:"that of --precision; default is int8, fast int4"`
+	CodecPrecision     string `help:"The codec decoder's alone." allowed:"f32,bf16,int8" placeholder:"NAME" unset:"that of --precision; default is f32, fast int8"`
 	Quiet              bool   `short:"q" help:"Print errors only."`
 	config.Common
 }
@@ -27,7 +29,7 @@ type quantizeCommand struct {
 func (c *quantizeCommand) Help() string {
 	return `The file holds all that is needed to speak: mynah say --model OUT. The same seed gives the same audio from it as from the directory at the same precision. It is written aside and renamed when it is complete.
 
-The printed error is the sum of squared differences between packed weights and the checkpoint's, relative to the sum of squared weights; behind it what it would be if each group's codes spanned its minimum and maximum.
+The printed error of int8 is the sum of squared differences between packed weights and the checkpoint's, relative to the sum of squared weights. Codes of int4 are chosen so that products change least: their error is that of the products with the rows that they were chosen by, and behind it stands what it would be if each group's codes spanned its minimum and maximum.
 
 ` + config.Precedence
 }
@@ -37,7 +39,7 @@ func (c *quantizeCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" && !c.Quiet {
 		p.note("warning: %s", unknown)
 	}
-	precision, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision)
+	precision, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision, c.CodecPrecision)
 	if err != nil {
 		return err
 	}
@@ -55,6 +57,8 @@ func (c *quantizeCommand) Run(p *program) error {
 		{"file", fmt.Sprintf("%s, %s in %.1f s", c.Out, size(packing.Bytes), time.Since(begun).Seconds())},
 		{"talker", packing.Precision.Talker + packingError(packing.Talker.Stored, packing.Talker.Plain)},
 		{"predictor", packing.Precision.Predictor + packingError(packing.Predictor.Stored, packing.Predictor.Plain)},
+		{"codec", packing.Precision.Codec},
+		{"parity", packingParity(packing.Parity)},
 		{"source", "sha256 " + packing.Source},
 	})
 	_, err = fmt.Fprint(p.stdout, b.String())
@@ -70,4 +74,16 @@ func packingError(stored, plain float64) string {
 		return fmt.Sprintf(" (squared error %.3g)", stored)
 	}
 	return fmt.Sprintf(" (squared error %.3g, %.3g on plain grids)", stored, plain)
+}
+
+// packingParity words how far the packed model is from float32.
+func packingParity(p *profile.Parity) string {
+	if p == nil {
+		return "not measured"
+	}
+	return fmt.Sprintf("%s: code 0 %s; residual codes %s; codec, %v", frames(int(p.Frames)), agreement(p.Talker), agreement(p.Residual), p.Codec)
+}
+
+func agreement(a profile.Agreement) string {
+	return fmt.Sprintf("top-1 %.1f %%, KL %.4f", 100*a.Top1, a.KL)
 }

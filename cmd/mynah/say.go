@@ -13,8 +13,12 @@ type sayCommand struct {
 	Text []string `arg:"" optional:"" help:"What to say; - reads standard input."`
 
 	Output string `short:"o" help:"Audio file, or - for standard output." placeholder:"FILE" type:"path" unset:"standard output if it is a pipe or a file"`
-	Format string `help:"Form of the audio: WAV, or bare signed 16-bit little-endian samples." allowed:"wav,pcm" placeholder:"NAME" unset:"the extension of the file, wav on standard output"`
-	File   string `help:"Text file (UTF-8) to say; - is standard input." placeholder:"FILE" type:"path" unset:"none"`
+	Format string `help:"Form of the audio. pcm is bare signed 16-bit little-endian samples; opus and aac need a program ffmpeg on PATH." allowed:"wav,pcm,flac,mp3,opus,aac" placeholder:"NAME" unset:"the extension of the file, wav on standard output"`
+
+	SampleRate int      `help:"Samples of the audio a second, as far as the form has that rate." placeholder:"HZ" range:"8000,192000" unset:"the checkpoint's, 24000"`
+	Speed      *float64 `help:"How fast to speak, 0.25 to 4 times; the pitch stays." placeholder:"X" unset:"1"`
+
+	File string `help:"Text file (UTF-8) to say; - is standard input." placeholder:"FILE" type:"path" unset:"none"`
 	modelFlags
 	speechFlags
 	Quiet bool `short:"q" help:"Print errors only: no progress, no summary, no warnings."`
@@ -125,6 +129,9 @@ func summary(out output, start synth.Start, done synth.Done) string {
 	voice := ""
 	if start.Voice != "" {
 		voice = ", voice " + start.Voice
+	}
+	if speed := out.encoding.Speed; speed != 0 && speed != 1 {
+		voice += fmt.Sprintf(", speed %v", speed)
 	}
 	return fmt.Sprintf("%s: %.2f s of audio in %.2f s (RTF %.2f, first audio after %.2f s), %s%s, seed %d, finish %s",
 		out.name(), done.Audio.Seconds(), done.Elapsed.Seconds(), done.RTF(), done.TTFA.Seconds(), frames(done.Frames), voice, done.Seed, done.FinishReason)

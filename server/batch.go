@@ -1,0 +1,275 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// transportBatch is how metrics name batches.
+const transportBatch = "batch"
+
+// The states of a batch's item. Audio that was cut is there, but is no success.
+const (
+	itemSuccess   = "success"
+	itemTruncated = "truncated"
+	itemError     = "error"
+)
+
+// batchItem is one text of a batch and what became of it.
+type batchItem struct {
+	Index        int                `json:"index"`
+	Status       string             `json:"status"`
+	Audio        []byte             `json:"audio_data,omitempty"` // base64
+	MediaType    string             `json:"media_type,omitempty"`
+	Usage        *usage             `json:"usage,omitempty"`
+	FinishReason synth.FinishReason `json:"finish_reason,omitempty"`
+	Frames       int                `json:"frames,omitempty"`
+	Seed         *int64             `json:"seed,omitempty"`
+	Error        *errorBody         `json:"error,omitempty"`
+
+	fields speechRequest
+	err    *Error
+}
+
+// batchEnd is what follows the items.
+type batchEnd struct {
+	Total     int `json:"total"`
+	Succeeded int `json:"succeeded"`
+	Truncated int `json:"truncated"`
+	Failed    int `json:"failed"`
+}
+
+// batch answers POST /v1/audio/speech/batch: some texts, each with a status of its own.
+// They go through the engine's queue a few at a time.
+func (s *Server) batch(w *response, r *http.Request) error {
+	if err := s.admits(); err != nil {
+		return err
+	}
+	body, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	engine, release, err := s.begin()
+	if err != nil {
+		return err
+	}
+	defer release()
+	items, err := s.readBatch(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.work(r.Context())
+	defer cancel()
+	info(r).add(slog.Int("items", len(items)))
+	for _, item := range items {
+		s.addText(r, fmt.Sprintf("input_%d", item.Index), item.fields.Input)
+	}
+	var held atomic.Int64 // of the server's batchHeld
+	defer func() { s.batchHeld.Add(-held.Load()) }()
+	s.speakBatch(ctx, engine, items, &held, info(r))
+	if ctx.Err() != nil {
+		return why(ctx, nil)
+	}
+	if refused := allBusy(items); refused != nil {
+		return refused
+	}
+	return writeBatch(w, items)
+}
+
+// readBatch reads the items, each over the fields of the batch.
+func (s *Server) readBatch(body []byte) ([]*batchItem, error) {
+	all, err := members(body)
+	if err != nil {
+		return nil, err
+	}
+	var raw json.RawMessage
+	var defaults []member
+	for _, m := range all {
+		switch m.name {
+		case "items":
+			raw = m.value
+		case "input":
+			return nil, invalid(m.name, "it belongs to the items of a batch")
+		default:
+			defaults = append(defaults, m)
+		}
+	}
+	base := &speechRequest{}
+	if err := base.readFields(defaults); err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if kindOf(raw) != "a list" || json.Unmarshal(raw, &list) != nil {
+		return nil, wrongType("items", raw, "a list of objects")
+	}
+	if len(list) == 0 || len(list) > BatchItems {
+		return nil, invalid("items", "%d of them, allowed are 1 to %d", len(list), BatchItems)
+	}
+	items := make([]*batchItem, len(list))
+	for i, value := range list {
+		items[i] = readItem(i, value, base)
+	}
+	return items, nil
+}
+
+func readItem(index int, value json.RawMessage, base *speechRequest) *batchItem {
+	item := &batchItem{Index: index, fields: *base}
+	item.fields.present = maps.Clone(base.present)
+	all, err := members(value)
+	if err != nil {
+		err.Message = fmt.Sprintf("items[%d]: %s", index, strings.TrimPrefix(err.Message, "body: "))
+	} else {
+		err = item.fields.readFields(all)
+	}
+	if err == nil && item.fields.StreamFormat == streamSSE {
+		err = invalid("stream_format", "%q, a batch is answered as a whole", streamSSE)
+	}
+	item.err = err
+	return item
+}
+
+// speakBatch speaks all items that can be.
+func (s *Server) speakBatch(ctx context.Context, engine Engine, items []*batchItem, held *atomic.Int64, in *requestInfo) {
+	next := make(chan *batchItem)
+	var workers sync.WaitGroup
+	for range min(batchWorkers, len(items)) {
+		workers.Go(func() {
+			for item := range next {
+				s.speakItem(ctx, engine, item, held, in)
+			}
+		})
+	}
+	for _, item := range items {
+		next <- item
+	}
+	close(next)
+	workers.Wait()
+}
+
+// speakItem speaks one item into memory.
+func (s *Server) speakItem(ctx context.Context, engine Engine, item *batchItem, held *atomic.Int64, in *requestInfo) {
+	if item.err == nil {
+		item.err = item.fields.checkInput(s.opts.Limits)
+	}
+	if item.err == nil {
+		if err := s.speakInto(ctx, engine, item, held, in); err != nil {
+			item.err = asError(err)
+		}
+	}
+	if item.err != nil {
+		body := item.err.body()
+		item.Status, item.Error, item.Audio = itemError, &body, nil
+		if item.err.Err != nil {
+			s.opts.Log.Error("batch item", "id", in.id, "index", item.Index, "error", item.err.Err.Error())
+		}
+	}
+}
+
+func (s *Server) speakInto(ctx context.Context, engine Engine, item *batchItem, held *atomic.Int64, in *requestInfo) error {
+	request, err := s.request(&item.fields, engine.Info())
+	if err != nil {
+		return err
+	}
+	e := s.encoding(&item.fields)
+	if err := e.check(engine.Info().SampleRate); err != nil {
+		return err
+	}
+	stream, err := engine.Speak(ctx, request)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	u := &utterance{server: s, transport: transportBatch, received: in.received}
+	out := &batchAudio{server: s, held: held}
+	sink, err := e.open(out, engine.Info().SampleRate)
+	if err != nil {
+		return err
+	}
+	done, err := u.pump(ctx, stream, sink)
+	if err != nil {
+		return err
+	}
+	used := u.usage(done)
+	item.Status, item.Audio, item.MediaType, item.Usage = itemSuccess, out.data, e.contentType(), &used
+	item.FinishReason, item.Frames, item.Seed = done.FinishReason, done.Frames, &done.Seed
+	if done.FinishReason != synth.FinishStop {
+		item.Status = itemTruncated
+	}
+	return nil
+}
+
+// batchAudio takes audio into memory, within what all batches may hold together.
+type batchAudio struct {
+	server *Server
+	held   *atomic.Int64 // by this batch
+	data   []byte
+}
+
+func (b *batchAudio) Write(p []byte) (int, error) {
+	n := int64(len(p))
+	if b.server.batchHeld.Add(n) > b.server.opts.Limits.BatchBytes {
+		b.server.batchHeld.Add(-n)
+		return 0, &Error{Status: http.StatusServiceUnavailable, Type: typeServer, Code: "batch_too_large", RetryAfter: retryAfter,
+			Message: "over " + plural(b.server.opts.Limits.BatchBytes, "byte") + " of audio, the most that batches may hold: ask for less at a time, or for mp3"}
+	}
+	b.held.Add(n)
+	b.data = append(b.data, p...)
+	return len(p), nil
+}
+
+// allBusy is the refusal of a batch of which no item found a place.
+func allBusy(items []*batchItem) error {
+	for _, item := range items {
+		if item.err != errQueue {
+			return nil
+		}
+	}
+	return errQueue
+}
+
+// writeBatch writes the answer item by item: as one document it would be in memory
+// three times.
+func writeBatch(w *response, items []*batchItem) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	end := batchEnd{Total: len(items)}
+	if _, err := fmt.Fprintf(w, `{"id":%q,"results":[`, newID("batch_")); err != nil {
+		return errClientGone
+	}
+	for i, item := range items {
+		switch item.Status {
+		case itemSuccess:
+			end.Succeeded++
+		case itemTruncated:
+			end.Truncated++
+		default:
+			end.Failed++
+		}
+		data, err := json.Marshal(item)
+		if err != nil {
+			return err
+		}
+		item.Audio = nil
+		if i > 0 {
+			data = append([]byte{','}, data...)
+		}
+		if _, err := w.Write(data); err != nil {
+			return errClientGone
+		}
+	}
+	tail, err := json.Marshal(end)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte("],"), append(tail[1:], '\n')...))
+	return err
+}

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mynah-tts/mynah/synth"
+)
+
+const batchPath = speechPath + "/batch"
+
+type batchAnswer struct {
+	ID      string
+	Results []struct {
+		Index        int
+		Status       string
+		Audio        []byte `json:"audio_data"`
+		MediaType    string `json:"media_type"`
+		FinishReason string `json:"finish_reason"`
+		Usage        *usage
+		Error        *struct {
+			Message string
+			Param   *string
+			Code    *string
+		}
+	}
+	Total, Succeeded, Truncated, Failed int
+}
+
+func (r *running) batch(body string) batchAnswer {
+	r.t.Helper()
+	resp := r.post(batchPath, body)
+	data := read(r.t, resp)
+	var a batchAnswer
+	if err := json.Unmarshal(data, &a); err != nil || resp.StatusCode != 200 {
+		r.t.Fatalf("status %d, %v: %.300s", resp.StatusCode, err, data)
+	}
+	return a
+}
+
+func TestBatch(t *testing.T) {
+	r := start(t, Options{})
+	a := r.batch(`{"response_format":"pcm","voice":"vivian","items":[
+		{"input":"One."}, {"input":"…"}, {"input":"Three.","response_format":"wav","voice":"ryan","seed":3}, {"input":"x","voice":"bob"},
+		{}, {"input":1}, "x", {"input":"x","stream_format":"sse"}, {"input":"x","input":"y"}]}`)
+	if a.Total != 9 || a.Succeeded != 2 || a.Truncated != 0 || a.Failed != 7 || !strings.HasPrefix(a.ID, "batch_") {
+		t.Fatalf("answer %+v", a)
+	}
+	params := []string{"", "input", "", "voice", "input", "input", "", "stream_format", ""}
+	single := read(t, r.post(speechPath, `{"input":"One.","response_format":"pcm"}`))
+	for i, item := range a.Results {
+		if item.Index != i {
+			t.Errorf("item %d has index %d", i, item.Index)
+		}
+		if i == 0 || i == 2 {
+			if item.Status != "success" || item.FinishReason != "stop" || item.Usage.OutputTokens != 3 || item.Error != nil {
+				t.Errorf("item %d: %+v", i, item)
+			}
+			continue
+		}
+		if item.Status != "error" || item.Error == nil || str(item.Error.Param) != params[i] || item.Audio != nil {
+			t.Errorf("item %d: %+v", i, item)
+		}
+	}
+	if !bytes.Equal(a.Results[0].Audio, single) || a.Results[0].MediaType != "audio/pcm" {
+		t.Error("the batch carries other audio")
+	}
+	if third := a.Results[2]; len(third.Audio) != len(single)+44 || third.MediaType != "audio/wav" {
+		t.Errorf("third: %d bytes of %s", len(third.Audio), third.MediaType)
+	}
+	if message := a.Results[6].Error.Message; !strings.HasPrefix(message, "items[6]: wanted a JSON object, got text") {
+		t.Errorf("message %q", message)
+	}
+}
+
+func TestBatchRefusals(t *testing.T) {
+	r := start(t, Options{})
+	many := `{"items":[` + strings.Repeat(`{"input":"a"},`, BatchItems) + `{"input":"a"}]}`
+	for _, tc := range []struct{ body, param, code string }{
+		{`{}`, "items", "invalid_type"},
+		{`{"items":null}`, "items", "invalid_type"},
+		{`{"items":{}}`, "items", "invalid_type"},
+		{`{"items":[]}`, "items", "invalid_value"},
+		{many, "items", "invalid_value"},
+		{`{"items":[{"input":"a"}],"input":"b"}`, "input", "invalid_value"},
+		{`{"items":[{"input":"a"}],"speed":9}`, "speed", "invalid_value"},
+		{`[]`, "", "invalid_body"},
+	} {
+		wantError(t, r.post(batchPath, tc.body), 400, tc.param, tc.code)
+	}
+}
+
+// One item's failure is that item's alone, and no detail of it leaves.
+func TestBatchFailures(t *testing.T) {
+	engine := newFake()
+	engine.script = script{frames: 5, fail: errors.New("secret"), failAt: 3}
+	r := startWith(t, Options{}, engine)
+	a := r.batch(`{"items":[{"input":"a"},{"input":"b"}]}`)
+	if a.Failed != 2 || a.Results[1].Error.Message != "internal error" || a.Results[1].Audio != nil {
+		t.Errorf("answer %+v", a)
+	}
+	engine.script = script{frames: 5, finish: synth.FinishLength}
+	if a := r.batch(`{"items":[{"input":"a"}]}`); a.Truncated != 1 || a.Results[0].Status != "truncated" || len(a.Results[0].Audio) == 0 {
+		t.Errorf("answer %+v", a)
+	}
+	engine.refuse = synth.ErrBusy
+	wantError(t, r.post(batchPath, `{"items":[{"input":"a"},{"input":"b"}]}`), 429, "", "queue_full")
+	if a := r.batch(`{"items":[{"input":"a"},{"input":"…"}]}`); a.Failed != 2 || str(a.Results[0].Error.Code) != "queue_full" {
+		t.Errorf("answer %+v", a)
+	}
+}
+
+// Batches share the memory that their audio may take, and give it back.
+func TestBatchMemory(t *testing.T) {
+	r := start(t, Options{Limits: Limits{BatchBytes: 4 * 2 * fakeFrame}})
+	for range 3 {
+		a := r.batch(`{"response_format":"pcm","items":[{"input":"a"},{"input":"b"}]}`)
+		if a.Succeeded > 1 || a.Failed < 1 {
+			t.Errorf("answer %d, %d", a.Succeeded, a.Failed)
+		}
+		for _, item := range a.Results {
+			if item.Error != nil && str(item.Error.Code) != "batch_too_large" {
+				t.Errorf("item %+v", item)
+			}
+		}
+		eventually(t, "the memory is given back", func() bool { return r.batchHeld.Load() == 0 })
+	}
+}
+
+func TestBatchClientGoesAway(t *testing.T) {
+	engine := newFake()
+	engine.script = script{frames: 9, stallAt: 2}
+	r := startWith(t, Options{}, engine)
+	conn := r.dial()
+	raw := strings.Replace(rawSpeech(`{"items":[{"input":"a"},{"input":"b"}]}`), speechPath, batchPath, 1)
+	if _, err := conn.Write([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both are live", func() bool { return engine.open.Load() == 2 })
+	conn.Close()
+	eventually(t, "both are closed", func() bool { return engine.open.Load() == 0 })
+}

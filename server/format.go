@@ -1,0 +1,59 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/mynah-tts/mynah/internal/audio"
+)
+
+// formats are the response formats that this machine can make: opus and aac are
+// there if ffmpeg is.
+func formats() []string {
+	var names []string
+	for _, f := range audio.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+// parseFormat finds a format by its name in any case. The error is for the user.
+func parseFormat(name string) (string, error) {
+	f, err := audio.ParseFormat(name)
+	if err != nil {
+		return "", plainError(err)
+	}
+	return string(f), nil
+}
+
+// plainError takes the package's name off an error of package audio.
+func plainError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "audio: ")) }
+
+// encoding is the form in which one answer leaves.
+type encoding struct {
+	format string
+	rate   int     // Hz, 0 for the model's
+	speed  float64 // 0 for 1
+}
+
+func (e encoding) audio() audio.Encoding {
+	return audio.Encoding{Format: audio.Format(e.format), SampleRate: e.rate, Speed: e.speed}
+}
+
+// contentType is the media type of a format.
+func (e encoding) contentType() string { return audio.ContentType(audio.Format(e.format)) }
+
+// check refuses what cannot be made of samples of a rate: each value can be by
+// itself, so it is the combination of format and rate.
+func (e encoding) check(rate int) *Error {
+	if err := e.audio().Check(rate); err != nil {
+		return invalid("sample_rate", "%v", plainError(err))
+	}
+	return nil
+}
+
+// open makes the encoder of one answer, from samples of a rate.
+func (e encoding) open(w io.Writer, rate int) (audio.Sink, error) {
+	return audio.NewEncoder(w, rate, e.audio())
+}

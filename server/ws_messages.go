@@ -1,0 +1,421 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// messages are what a client may send.
+var messages = map[string]func(c *session, all []member) *Error{
+	"session.config": (*session).configure,
+	"input.text":     (*session).inputText,
+	"input.flush":    (*session).inputFlush,
+	"input.done":     (*session).inputDone,
+	"input.cancel":   (*session).inputCancel,
+	"playback.ack":   (*session).played,
+	"session.close":  (*session).closeSession,
+}
+
+const messageTypes = "session.config, input.text, input.flush, input.done, input.cancel, playback.ack, session.close"
+
+// message acts on one message.
+func (c *session) message(kind int, data []byte) {
+	c.mu.Lock()
+	c.active = time.Now()
+	c.mu.Unlock()
+	if err := c.act(kind, data); err != nil {
+		c.mistake(err, c.addressee())
+	}
+}
+
+func (c *session) act(kind int, data []byte) *Error {
+	if kind != websocket.TextMessage {
+		e := malformed("")
+		e.Code, e.Message = "binary_message", "a binary message of "+plural(len(data), "byte")+", wanted JSON as text"
+		return e
+	}
+	all, err := members(data)
+	if err != nil {
+		err.Code, err.Message = "invalid_message", "message: "+strings.TrimPrefix(err.Message, "body: ")
+		return err
+	}
+	value := memberOf(all, "type")
+	if value == nil {
+		e := invalid("type", "it is missing, wanted one of %s", messageTypes)
+		e.Code = "missing_field"
+		return e
+	}
+	name, err := textValue("type", value)
+	if err != nil {
+		return err
+	}
+	handle, known := messages[name]
+	if !known {
+		e := invalid("type", "%s, allowed are %s", quoted(name), messageTypes)
+		e.Code = "unknown_type"
+		return e
+	}
+	return handle(c, all)
+}
+
+// memberOf finds a member's value, nil if it is not there.
+func memberOf(all []member, name string) json.RawMessage {
+	for _, m := range all {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// addressee is the utterance that a refused message was about: the one that takes
+// text.
+func (c *session) addressee() *int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open == nil {
+		return nil
+	}
+	return &c.open.index
+}
+
+// Fields of a configuration that are of WebSockets alone. Audio always leaves as it is
+// produced, in the sentences that the engine makes of the text.
+var (
+	splitGranularities = []string{"none", "sentence", "clause"}
+	socketFields       = map[string]func(name string, value json.RawMessage) *Error{
+		"type": func(string, json.RawMessage) *Error { return nil },
+		"stream_audio": func(name string, value json.RawMessage) *Error {
+			_, err := switchValue(name, value)
+			return err
+		},
+		"split_granularity": func(name string, value json.RawMessage) *Error {
+			_, err := choiceValue(name, value, splitGranularities)
+			return err
+		},
+		"word_timestamps": func(name string, value json.RawMessage) *Error {
+			on, err := switchValue(name, value)
+			if on {
+				return invalid(name, "true, allowed is false: there are no times of words")
+			}
+			return err
+		},
+		"input": func(name string, _ json.RawMessage) *Error {
+			return invalid(name, "text comes in input.text")
+		},
+	}
+)
+
+// configure changes the configuration of the utterances to come: fields that are there
+// replace those of before. If one is refused all are.
+func (c *session) configure(all []member) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closing:
+		return errClosing
+	case c.open != nil:
+		e := invalid("type", "session.config in the middle of an utterance: send input.done or input.cancel first")
+		e.Code = "utterance_in_progress"
+		return e
+	}
+	q := *c.config
+	q.present, q.unknown = maps.Clone(q.present), nil
+	var rest []member
+	for _, m := range all {
+		check, own := socketFields[m.name]
+		if !own {
+			rest = append(rest, m)
+		} else if !isNull(m.value) {
+			if err := check(m.name, m.value); err != nil {
+				return err
+			}
+		}
+	}
+	if err := q.readFields(rest); err != nil {
+		return err
+	}
+	next, err := c.template(&q)
+	if err != nil {
+		return asError(err)
+	}
+	c.config, c.next = &q, next
+	c.send(nil, markNone, 0, c.describe(eventUpdated, q.unknown))
+	return nil
+}
+
+// template checks a configuration.
+func (c *session) template(q *speechRequest) (template, error) {
+	t := template{form: c.server.encoding(q), whole: q.NonStreamingMode != nil && *q.NonStreamingMode}
+	if q.ResponseFormat == "" {
+		t.form.format = formatPCM
+	}
+	if q.StreamFormat == streamSSE {
+		return t, invalid("stream_format", "sse, allowed is audio")
+	}
+	var err error
+	if t.request, err = c.server.request(q, c.model); err != nil {
+		return t, err
+	}
+	if err := t.form.check(c.model.SampleRate); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// describe tells what the next utterance will be like.
+func (c *session) describe(event string, ignored []string) sessionEvent {
+	e := sessionEvent{
+		Type: event, SessionID: c.id, Utterance: c.count, Model: c.server.modelIDs(c.model)[0], Voice: c.next.request.Voice,
+		Format: c.next.form.format, SampleRate: c.next.form.rate, Channels: 1,
+	}
+	if e.SampleRate == 0 {
+		e.SampleRate = c.model.SampleRate
+	}
+	for _, name := range ignored {
+		if len(e.Ignored) < ignoredNames {
+			e.Ignored = append(e.Ignored, abridged(name))
+		}
+	}
+	return e
+}
+
+// Refusals that say the same each time.
+var (
+	errClosing = &Error{Type: typeInvalid, Code: "session_closing", Message: "session.close was sent before"}
+	errCrowded = &Error{Type: typeRateLimit, Code: "too_many_utterances", RetryAfter: retryAfter,
+		Message: strconv.Itoa(maxUtterances) + " utterances wait already; the text up to the next input.done is left out"}
+)
+
+// takeText returns the utterance that takes text, a new one if none does. mu is held.
+func (c *session) takeText() (*turn, *Error) {
+	switch {
+	case c.open != nil:
+		return c.open, nil
+	case c.closing:
+		return nil, errClosing
+	case c.draining:
+		return nil, errDraining
+	case len(c.turns) >= maxUtterances:
+		return nil, errCrowded
+	}
+	t := &turn{
+		session: c, index: c.count, request: c.next.request, form: c.next.form, whole: c.next.whole, touched: time.Now(),
+		utterance: utterance{server: c.server, transport: "websocket"}, heard: make(chan struct{}, 1),
+	}
+	t.ctx, t.cancel = context.WithCancel(c.ctx)
+	c.count++
+	c.turns = append(c.turns, t)
+	c.open = t
+	return t, nil
+}
+
+// inputText adds a piece of text, which may end anywhere: also between the halves of a
+// pair of escapes, where programs cut that count UTF-16.
+func (c *session) inputText(all []member) *Error {
+	value := memberOf(all, "text")
+	if value == nil {
+		e := invalid("text", "it is missing, wanted text")
+		e.Code = "missing_field"
+		return e
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer signal(c.wake)
+	value, half, lost := joinHalves(value, c.half)
+	text, err := textValue("text", value)
+	if err != nil {
+		return err
+	}
+	c.half = half
+	if text != "" && !c.dropping {
+		t, err := c.takeText()
+		if err != nil {
+			c.dropping = true
+			return err
+		}
+		if err := t.add(piece{text: text}); err != nil {
+			return err
+		}
+	}
+	if lost {
+		return errHalf
+	}
+	return nil
+}
+
+var errHalf = invalid("text", "half of a surrogate pair without its other half was left out")
+
+// joinHalves puts the half of a pair that ended the last piece before a text, and takes
+// off one that ends it. lost tells that the text does not go on with the other half.
+func joinHalves(value json.RawMessage, half string) (joined json.RawMessage, rest string, lost bool) {
+	if value[0] != '"' {
+		return value, half, false
+	}
+	switch {
+	case half == "":
+	case len(value) == 2:
+		return value, half, false
+	case isHalf(value[1:], 0xDC00):
+		value = append([]byte(`"`+half), value[1:]...)
+	default:
+		lost = true
+	}
+	for i, end := 1, len(value)-1; i < end; {
+		switch {
+		case value[i] != '\\':
+			i++
+		case value[i+1] != 'u':
+			i += 2
+		case i+6 == end && isHalf(value[i:], 0xD800):
+			return append(value[:i:i], '"'), string(value[i:end]), lost
+		default:
+			i += 6
+		}
+	}
+	return value, "", lost
+}
+
+// isHalf tells whether a JSON text goes on with the escape of a half of a pair: one of
+// the 1,024 from first on.
+func isHalf(text []byte, first uint64) bool {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return false
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return err == nil && unit >= first && unit < first+0x400
+}
+
+// inputFlush has spoken what is there, as if a sentence ended.
+func (c *session) inputFlush([]member) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer signal(c.wake)
+	if c.open == nil {
+		return nil
+	}
+	return c.open.add(piece{kind: pieceFlush})
+}
+
+// inputDone ends an utterance's text. Without any it is an utterance that is over at
+// once.
+func (c *session) inputDone([]member) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer signal(c.wake)
+	half := c.half
+	c.half = ""
+	if c.dropping {
+		c.dropping = false
+		return nil
+	}
+	t, err := c.takeText()
+	if err != nil {
+		return err
+	}
+	c.open = nil
+	if err := t.add(piece{kind: pieceEnd}); err != nil {
+		return err
+	}
+	if half != "" {
+		return errHalf
+	}
+	return nil
+}
+
+// endText ends the text of an utterance in the client's place.
+func (c *session) endText(t *turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer signal(c.wake)
+	if c.open != t {
+		return
+	}
+	c.open, c.half = nil, ""
+	e := &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + c.timing.text.String() + ", the utterance ends here"}
+	c.send(nil, markNone, 0, problemOf(e, &t.index, false))
+	_ = t.add(piece{kind: pieceEnd}) // its error is the stream's as well
+}
+
+// inputCancel takes back every utterance that was begun: what of it was not sent, and
+// what was not spoken.
+func (c *session) inputCancel([]member) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer signal(c.wake)
+	c.open, c.half, c.dropping = nil, "", false
+	found := len(c.turns) > 0
+	if c.out.withdrawAll(c.turns, (*turn).cancelled) {
+		found = true
+	}
+	for _, t := range c.turns {
+		t.withdrawn.Store(true)
+		t.cancel()
+	}
+	if !found { // whoever waits for it is not to wait for ever
+		e := doneAudioEvent{Type: eventAudioDone, Finish: synth.FinishCancelled}
+		if c.count > 0 {
+			last := c.count - 1
+			e.Utterance = &last
+		}
+		c.send(nil, markNone, 0, e)
+	}
+	return nil
+}
+
+// played takes note of what the listener has heard.
+func (c *session) played(all []member) *Error {
+	value := memberOf(all, "played_samples")
+	if value == nil {
+		e := invalid("played_samples", "it is missing, wanted a number")
+		e.Code = "missing_field"
+		return e
+	}
+	samples, err := wholeValue("played_samples", value)
+	if err != nil {
+		return err
+	}
+	if samples < 0 {
+		return invalid("played_samples", "%d, allowed are 0 and up", samples)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.current
+	if value := memberOf(all, "utterance_index"); value != nil && !isNull(value) {
+		index, err := wholeValue("utterance_index", value)
+		if err != nil {
+			return err
+		}
+		if t != nil && index != int64(t.index) {
+			t = nil // of one that is over
+		}
+	}
+	c.acks.Store(true)
+	if t != nil && samples > t.played.Load() {
+		t.played.Store(samples)
+		signal(t.heard)
+	}
+	return nil
+}
+
+// closeSession ends the session once everything was spoken and sent. A text under way
+// ends here.
+func (c *session) closeSession([]member) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer signal(c.wake)
+	c.closing = true
+	if t := c.open; t != nil {
+		c.open = nil
+		return t.add(piece{kind: pieceEnd})
+	}
+	return nil
+}

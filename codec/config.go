@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/mynah-tts/mynah/internal/nn"
@@ -38,17 +39,23 @@ type DecoderConfig struct {
 	CodebookDim    int `json:"codebook_dim"`            // width of what the quantizer hands on
 	Latent         int `json:"latent_dim"`              // width between transformer and decoder blocks
 
-	Hidden        int     `json:"hidden_size"`
-	Layers        int     `json:"num_hidden_layers"`
-	Heads         int     `json:"num_attention_heads"`
-	KVHeads       int     `json:"num_key_value_heads"`
-	HeadDim       int     `json:"head_dim"` // hidden_size / num_attention_heads when absent
-	FFN           int     `json:"intermediate_size"`
-	Eps           float32 `json:"rms_norm_eps"`
-	RopeTheta     float64 `json:"rope_theta"`
-	Window        int     `json:"sliding_window"` // keys that a frame sees, its own included
-	Activation    string  `json:"hidden_act"`     // only "silu" is known
-	AttentionBias bool    `json:"attention_bias"` // only false is known
+	Hidden     int     `json:"hidden_size"`
+	Layers     int     `json:"num_hidden_layers"`
+	Heads      int     `json:"num_attention_heads"`
+	KVHeads    int     `json:"num_key_value_heads"`
+	HeadDim    int     `json:"head_dim"` // hidden_size / num_attention_heads when absent
+	FFN        int     `json:"intermediate_size"`
+	Eps        float32 `json:"rms_norm_eps"`
+	RopeTheta  float64 `json:"rope_theta"`
+	Window     int     `json:"sliding_window"` // keys that a frame sees, its own included
+	Activation string  `json:"hidden_act"`     // only "silu" is known
+
+	// Of the switches only the published values are known. All layers have the window,
+	// whatever they are called.
+	AttentionBias bool               `json:"attention_bias"`
+	RopeScaling   *nn.RopeScaling    `json:"rope_scaling"`
+	Rope          *nn.RopeParameters `json:"rope_parameters"`
+	Quantization  json.RawMessage    `json:"quantization_config"`
 
 	Width       int   `json:"decoder_dim"`       // channels before the first block; each block halves them
 	Upsampling  []int `json:"upsampling_ratios"` // of the steps before the blocks
@@ -136,6 +143,10 @@ func (d *DecoderConfig) validate() error {
 		return fmt.Errorf("hidden_act is %q, only \"silu\" is known", d.Activation)
 	case d.AttentionBias:
 		return fmt.Errorf("attention_bias is true, only false is known")
+	}
+	switches := nn.Switches{RopeScaling: d.RopeScaling, Rope: d.Rope, Quantization: d.Quantization}
+	if err := switches.Validate(); err != nil {
+		return err
 	}
 	return d.stack().Validate()
 }

@@ -81,6 +81,8 @@ func TestParseConfig(t *testing.T) {
 		{`"sliding_window":7`, `"sliding_window":null`, "sliding_window is 0, allowed are 1 to 16384"},
 		{`"sliding_window":7`, `"sliding_window":1000000`, "sliding_window is 1000000, allowed are 1 to 16384"},
 		{`"attention_bias":false`, `"attention_bias":true`, "attention_bias is true, only false is known"},
+		{`"rope_parameters":null`, `"rope_parameters":{"rope_type":"yarn"}`, `rope_parameters is of type "yarn", only "default" is known`},
+		{`"quantization_config":null`, `"quantization_config":{"bits":4}`, "quantization_config is there"},
 		{`"head_dim":6`, `"head_dim":7`, "head_dim is 7, must be even"},
 		{`"decoder_dim":40`, `"decoder_dim":7`, "decoder_dim is 7, too small to be halved by each of 3 upsample_rates"},
 		{`"upsample_rates":[5,2,3]`, `"upsample_rates":[]`, "length of upsample_rates is 0, allowed are 1 to 16"},

@@ -169,8 +169,7 @@ func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures
 	}
 	recorder := profile.New(1)
 	flags := modelFlags{Model: c.Model, computeFlags: c.computeFlags}
-	flags.live = 1
-	model, err := flags.openRecorded(recorder)
+	model, err := flags.openRecorded(recorder, 1)
 	if err != nil {
 		return bench.Figures{}, err
 	}

@@ -31,7 +31,6 @@ type computeFlags struct {
 	PredictorThreads int `help:"Most of them for the code predictor, whose steps are too small for many; 0 is all. Changes no sample." placeholder:"N" range:"0,256" unset:"0"`
 
 	warn func(message string) // or nil
-	live int                  // requests that are computed together; 0 is the default
 }
 
 // noCache is the value of --cache for none.
@@ -53,10 +52,16 @@ func (f *modelFlags) cacheDir() string {
 }
 
 // open opens the checkpoint.
-func (f *modelFlags) open() (*synth.Model, error) { return f.openRecorded(nil) }
+func (f *modelFlags) open() (*synth.Model, error) { return f.openWith(func(*synth.Options) {}) }
 
-// openRecorded opens the checkpoint with a recorder of the time that its stages take.
-func (f *modelFlags) openRecorded(recorder *profile.Recorder) (*synth.Model, error) {
+// openRecorded opens the checkpoint for so many streams at once (0 for the default), with
+// a recorder of the time that its stages take.
+func (f *modelFlags) openRecorded(recorder *profile.Recorder, live int) (*synth.Model, error) {
+	return f.openWith(func(o *synth.Options) { o.Profile, o.MaxLive = recorder, live })
+}
+
+// openWith opens the checkpoint with more options than the flags give.
+func (f *modelFlags) openWith(more func(*synth.Options)) (*synth.Model, error) {
 	if err := checkLevel(); err != nil {
 		return nil, err
 	}
@@ -64,7 +69,8 @@ func (f *modelFlags) openRecorded(recorder *profile.Recorder) (*synth.Model, err
 	if err != nil {
 		return nil, err
 	}
-	opts := synth.Options{Threads: f.Threads, PredictorThreads: f.PredictorThreads, Precision: precision, Cache: f.cacheDir(), Warn: f.warn, Profile: recorder, MaxLive: f.live}
+	opts := synth.Options{Threads: f.Threads, PredictorThreads: f.PredictorThreads, Precision: precision, Cache: f.cacheDir(), Warn: f.warn}
+	more(&opts)
 	if f.Model == "" {
 		return synth.OpenBuiltin(opts)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,10 +117,23 @@ func (x *examination) lookPacked() (string, error) {
 		f.Close()
 		return "", errors.New("holds packed matrices only, for the cache; wanted a file that mynah quantize wrote")
 	}
+	if err := f.Verify(context.Background()); err != nil {
+		f.Close()
+		return "", err
+	}
 	x.packed, x.fsys = f, f.FS()
-	return fmt.Sprintf("talker %s%s, predictor %s%s, of the checkpoint sha256 %.16s…",
+	return fmt.Sprintf("talker %s%s, predictor %s%s, codec %s, of the checkpoint sha256 %.16s…, checksums right%s",
 		f.Talker, packingError(f.TalkerError.Stored, f.TalkerError.Plain),
-		f.Predictor, packingError(f.PredictorError.Stored, f.PredictorError.Plain), f.Source), nil
+		f.Predictor, packingError(f.PredictorError.Stored, f.PredictorError.Plain), f.Codec, f.Source, parityDetail(f.Parity)), nil
+}
+
+// parityDetail says how far a packed file was from float32 when it was written.
+func parityDetail(p packed.Parity) string {
+	if p.Frames == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; beside float32 over %s: code 0 equal in %.1f %%, residual codes in %.1f %%",
+		frames(p.Frames), 100*p.Code0Top1, 100*p.ResidualTop1)
 }
 
 var errMissing = errors.New("is missing")

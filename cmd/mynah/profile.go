@@ -86,9 +86,9 @@ func (c *profileCommand) Run(p *program) error {
 	if err != nil {
 		return usageErrorf("%s: %v", p.parser.Origin("format"), &plainError{err})
 	}
-	c.warn, c.live = p.warn, c.Streams
+	c.warn = p.warn
 	recorder := profile.New(min(maxSpans, c.Streams*c.Frames*(2*profile.MaxSteps+8)))
-	model, err := c.openRecorded(recorder)
+	model, err := c.openRecorded(recorder, c.Streams)
 	if err != nil {
 		return err
 	}

@@ -136,18 +136,7 @@ func listen(flag, addr string) (net.Listener, error) {
 
 // open opens the model with the server's limits.
 func (c *serveCommand) open() (*synth.Model, error) {
-	precision, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision, c.CodecPrecision)
-	if err != nil {
-		return nil, err
-	}
-	opts := synth.Options{
-		Threads: c.Threads, PredictorThreads: c.PredictorThreads, Precision: precision, Cache: c.cacheDir(), Warn: c.warn,
-		MaxLive: c.MaxLive, MaxQueue: c.MaxQueue, Ahead: c.MaxAhead,
-	}
-	if c.Model == "" {
-		return synth.OpenBuiltin(opts)
-	}
-	return synth.Open(c.Model, opts)
+	return c.openWith(func(o *synth.Options) { o.MaxLive, o.MaxQueue, o.Ahead = c.MaxLive, c.MaxQueue, c.MaxAhead })
 }
 
 // service is a server that runs.

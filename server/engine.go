@@ -26,6 +26,7 @@ type Stream interface {
 type PieceStream interface {
 	Stream
 	Write(piece string) error
+	Flush() error
 	End() error
 }
 

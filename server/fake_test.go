@@ -102,6 +102,7 @@ func (e *fakeEngine) SpeakPieces(ctx context.Context, r synth.Request) (PieceStr
 // fakePieces takes any text.
 type fakePieces struct{ *fakeStream }
 
+func (*fakePieces) Flush() error       { return nil }
 func (*fakePieces) Write(string) error { return nil }
 func (*fakePieces) End() error         { return nil }
 

@@ -25,7 +25,6 @@ func (s *Server) apiRoutes() []route {
 		{"GET", "/ready", true, s.readiness},
 		{"GET", "/metrics", true, s.metrics.serve},
 		{"GET", "/openapi.json", true, s.openAPI},
-		{"GET", "/{$}", true, s.page},
 		{"GET", "/v1/models", false, s.listModels},
 		{"GET", "/v1/models/{id}", false, s.getModel},
 		{"GET", "/v1/audio/voices", false, s.listVoices},

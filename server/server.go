@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +57,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, keys: digests(opts.Keys), started: time.Now(), draining: make(chan struct{}), idle: make(chan struct{})}
 	s.stop, s.stopWork = context.WithCancelCause(context.Background())
 	s.metrics = newMetrics(s)
-	s.routes = append(s.apiRoutes(), s.socketRoutes()...)
+	s.routes = slices.Concat(s.apiRoutes(), s.pageRoutes(), s.socketRoutes())
 	s.handler = s.observe(s.checkHost(s.crossOrigin(s.checkOrigin(s.router()))))
 	s.http = s.newHTTPServer()
 	return s, nil

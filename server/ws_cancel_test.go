@@ -140,6 +140,7 @@ func TestSocketCancelAnytime(t *testing.T) {
 	index := 0
 	for text := range sounds {
 		var got []byte
+		open := false
 		for ended := false; !ended; {
 			e, audio, err := c.read()
 			switch {
@@ -148,9 +149,12 @@ func TestSocketCancelAnytime(t *testing.T) {
 			case e.Type == eventAudioDone && e.Sentence == nil && *e.Utterance < index: // nothing was left to cancel
 				continue
 			case e.Type != "" && *e.Utterance != index:
-				t.Fatalf("utterance %d: event %+v", index, e)
+				t.Fatalf("utterance %d: event %+v of %d", index, e, *e.Utterance)
+			case audio != nil && !open:
+				t.Fatalf("utterance %d: audio outside", index)
 			}
 			got = append(got, audio...)
+			open = open && e.Type != eventAudioDone || e.Type == eventAudioStart
 			ended = e.Type == eventEnd
 		}
 		if !bytes.HasPrefix(soundOf(text), got) {

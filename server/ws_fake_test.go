@@ -292,7 +292,7 @@ func (c *talk) text(pieces ...string) {
 
 // read reads one message: audio, or an event.
 func (c *talk) read() (e socketEvent, audio []byte, err error) {
-	_ = c.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = c.conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	kind, data, err := c.conn.ReadMessage()
 	if err != nil {
 		return e, nil, err

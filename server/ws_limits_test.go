@@ -247,7 +247,7 @@ func TestSocketNeverReads(t *testing.T) {
 	const pending = 64 << 10
 	r := startSocket(t, Options{Limits: Limits{WriteTimeout: 300 * time.Millisecond, PendingBytes: pending, InputRunes: 100_000}}, engine)
 	c := r.socket()
-	_ = c.tcp().SetReadBuffer(4096)
+	_ = c.tcp().SetReadBuffer(32 << 10)
 	c.text(strings.Repeat(endless, 10))
 	c.say("input.done")
 	eventually(t, "it is counted", func() bool { return r.metric(`mynah_slow_clients_total{reason="write_timeout"}`) == "1" })
@@ -280,7 +280,6 @@ func TestSocketLags(t *testing.T) {
 func TestSocketEventFlood(t *testing.T) {
 	r := startSocket(t, Options{Limits: Limits{PendingBytes: 1, WriteTimeout: time.Minute}}, newSocketFake())
 	c := r.socket()
-	_ = c.tcp().SetReadBuffer(2048)
 	_ = c.conn.SetWriteDeadline(time.Now().Add(20 * time.Second))
 	for i := 0; i < 1_000_000; i++ {
 		if c.conn.WriteMessage(websocket.TextMessage, []byte(`{"type":"input.cancel"}`)) != nil {

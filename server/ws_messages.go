@@ -353,11 +353,13 @@ func (c *session) inputCancel([]member) *Error {
 	defer signal(c.wake)
 	c.open, c.half, c.dropping = nil, "", false
 	found := len(c.turns) > 0
+	for _, t := range c.turns {
+		t.withdrawn.Store(true)
+	}
 	if c.out.withdrawAll(c.turns, (*turn).cancelled) {
 		found = true
 	}
 	for _, t := range c.turns {
-		t.withdrawn.Store(true)
 		t.cancel()
 	}
 	if !found { // whoever waits for it is not to wait for ever

@@ -72,7 +72,9 @@ func (o *outbox) event(t *turn, m mark, sentence int, v any) bool {
 	data := encode(v)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.push(outgoing{kind: websocket.TextMessage, data: data, turn: t, mark: m, sentence: sentence})
+	if !t.isWithdrawn() {
+		o.push(outgoing{kind: websocket.TextMessage, data: data, turn: t, mark: m, sentence: sentence})
+	}
 	return o.closed || o.bytes <= o.limit+eventBytes
 }
 
@@ -89,6 +91,9 @@ func encode(v any) []byte {
 func (o *outbox) audio(t *turn, p []byte, frames int) (taken bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if t.isWithdrawn() {
+		return true
+	}
 	if o.bytes > 0 && o.bytes+int64(len(p)) > o.limit {
 		return false
 	}
@@ -175,9 +180,10 @@ func (o *outbox) withdraw(t *turn, end func(shown) []outgoing) {
 	o.replace(t, end)
 }
 
-// withdrawAll takes back all that was not sent of any utterance. Those that are live
-// have their end put in its place later, the others now: in order, for nothing of any
-// is left before it. It reports whether there were others.
+// withdrawAll takes back all that was not sent of any utterance. Those that are live,
+// of which nothing more is taken once they are marked as withdrawn, have their end put
+// in its place later, the others now: in order, for nothing of any is left before it.
+// It reports whether there were others.
 func (o *outbox) withdrawAll(live []*turn, end func(*turn, shown) []outgoing) (others bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

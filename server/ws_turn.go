@@ -56,16 +56,10 @@ const (
 	pieceEnd
 )
 
-// flusher is a stream that can be told that what is there be spoken.
-type flusher interface{ Flush() error }
-
 func (p piece) tell(stream PieceStream) error {
 	switch p.kind {
 	case pieceFlush:
-		if f, ok := stream.(flusher); ok {
-			return f.Flush()
-		}
-		return nil
+		return stream.Flush()
 	case pieceEnd:
 		return stream.End()
 	}
@@ -137,6 +131,9 @@ func (t *turn) detach() {
 	defer t.mu.Unlock()
 	t.stream, t.waiting, t.refused = nil, nil, true
 }
+
+// isWithdrawn tells whether the client has cancelled the utterance, if it is one.
+func (t *turn) isWithdrawn() bool { return t != nil && t.withdrawn.Load() }
 
 // state tells whether the text is complete, and whether there is something to say.
 func (t *turn) state() (ended, sayable bool) {

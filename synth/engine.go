@@ -55,7 +55,7 @@ type engine struct {
 	utterances []*utterance // live, in the order in which they began
 	pool       pool
 	prefixes   prefixCache
-	rate       prefillRate
+	pace       pace
 	fault      func(u *utterance) error // of tests: an error instead of a frame
 	batch
 }
@@ -205,7 +205,7 @@ func (e *engine) end(u *utterance) {
 	e.mu.Unlock()
 }
 
-// round computes a slice of a prompt and a frame of every utterance that can have one.
+// round computes slices of prompts and a frame of every utterance that can have one.
 // A panic is a fault of ours: it fails the streams that are open, with the place in the
 // error, and not the process.
 func (e *engine) round() {
@@ -218,12 +218,7 @@ func (e *engine) round() {
 			}
 		}
 	}()
-	for _, u := range slices.Clone(e.utterances) {
-		// The one that waits longest, and those that only have to be told something.
-		if u.waitsFor() == nothing && u.phase < phaseFrames && e.prepare(u) {
-			break
-		}
-	}
+	e.prepareSome()
 	e.ready = e.ready[:0]
 	for _, u := range e.utterances {
 		if u.phase >= phaseFrames && u.waitsFor() == nothing {
@@ -233,22 +228,50 @@ func (e *engine) round() {
 	e.step(e.ready)
 }
 
-// prepare does the next thing before the frames of a segment. It reports whether that
-// was work that others have to wait for.
-func (e *engine) prepare(u *utterance) (work bool) {
-	work, err := u.prepare()
-	if err != nil {
+// prepareSome brings utterances to their first frame, those that wait longest first, for as
+// long as the others can do without frames: at least one slice, and so much time that
+// listeners keep half of the audio that they have, or that rounds take half as long again.
+func (e *engine) prepareSome() {
+	began, budget, worked := time.Now(), e.budget(), false
+	for _, u := range slices.Clone(e.utterances) {
+		for u.phase < phaseFrames && u.waitsFor() == nothing {
+			left := budget - time.Since(began)
+			if worked && left <= 0 {
+				return
+			}
+			if u.s.gone() {
+				e.end(u)
+				break
+			}
+			worked = true
+			e.prepare(u, left)
+		}
+	}
+}
+
+// budget is how long a round may prepare.
+func (e *engine) budget() time.Duration {
+	lead, listening := e.lead()
+	if !listening {
+		return time.Duration(e.m.codec.Hop()) * time.Second / time.Duration(e.m.codec.SampleRate())
+	}
+	return max(lead, e.pace.round) / 2
+}
+
+// prepare does the next thing before the frames of a segment, in about so much time.
+func (e *engine) prepare(u *utterance, left time.Duration) {
+	if err := u.prepare(left); err != nil {
 		e.fail(u, err)
 	}
 	if u.phase == phaseOver {
 		e.end(u)
 	}
-	return work
 }
 
 // fail ends an utterance with an error.
 func (e *engine) fail(u *utterance, err error) {
 	u.s.deliverError(err)
+	u.phase = phaseOver
 	e.end(u)
 }
 

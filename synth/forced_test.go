@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mynah-tts/mynah/predictor"
 )
@@ -25,7 +26,7 @@ func begun(t testing.TB, m *Model, r Request) *utterance {
 	}
 	u := &utterance{e: m.engine, m: m, s: newStream(context.Background(), m.engine, p), plan: p, script: p.script}
 	for u.phase < phaseFrames {
-		if _, err := u.prepare(); err != nil {
+		if err := u.prepare(time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,6 +18,7 @@ func (e *engine) step(ready []*utterance) {
 	if len(ready) == 0 {
 		return
 	}
+	began := time.Now()
 	ready = e.besilent(ready)
 	if len(ready) == 0 {
 		return
@@ -36,6 +37,7 @@ func (e *engine) step(ready []*utterance) {
 	made := e.sound(ready)
 	e.prof.Lap(profile.Codec)
 	e.prof.End(made)
+	learn(&e.pace.round, time.Since(began))
 	e.mu.Lock()
 	e.made += uint64(made)
 	e.mu.Unlock()

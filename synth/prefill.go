@@ -15,30 +15,31 @@ const (
 	leastRows = 8
 )
 
-// prefillRate is how long a prompt row took lately.
-type prefillRate struct{ row time.Duration }
-
-// slice returns how many prompt rows may go through the talker before a listener who
-// has so much audio left runs dry. Half of the time is left for the frames.
-func (r *prefillRate) slice(lead time.Duration, listening bool) int {
-	if !listening || r.row == 0 {
-		return prefillRows
-	}
-	return int(min(prefillRows, max(leastRows, lead/2/r.row)))
+// pace is how long things took lately.
+type pace struct {
+	row   time.Duration // a prompt row
+	round time.Duration // a frame of every stream that had one
 }
 
-// took learns from a slice.
-func (r *prefillRate) took(rows int, d time.Duration) {
-	row := d / time.Duration(rows)
-	if r.row == 0 {
-		r.row = row
+// slice returns how many prompt rows may go through the talker in so much time.
+func (p *pace) slice(left time.Duration) int {
+	if p.row == 0 {
+		return prefillRows
+	}
+	return int(min(prefillRows, max(leastRows, left/p.row)))
+}
+
+// learn takes a new measurement into a mean of the last few.
+func learn(mean *time.Duration, took time.Duration) {
+	if *mean == 0 {
+		*mean = took
 		return
 	}
-	r.row += (row - r.row) / 4
+	*mean += (took - *mean) / 4
 }
 
 // prefill brings the talker past a slice of the prompt.
-func (u *utterance) prefill() error {
+func (u *utterance) prefill(left time.Duration) error {
 	started := time.Now()
 	defer func() {
 		u.working += time.Since(started)
@@ -54,8 +55,7 @@ func (u *utterance) prefill() error {
 	if u.heard == 0 && u.loadPrefix() {
 		return nil
 	}
-	lead, listening := u.e.lead()
-	n := min(u.e.rate.slice(lead, listening), u.rows()-u.heard)
+	n := min(u.e.pace.slice(left), u.rows()-u.heard)
 	if u.heard < u.prompt.Prefix {
 		n = min(n, u.prompt.Prefix-u.heard) // so that the prefix can be kept
 	}
@@ -71,7 +71,7 @@ func (u *utterance) prefill() error {
 			u.phase = phaseFrames
 		}
 	}
-	u.e.rate.took(n, time.Since(started))
+	learn(&u.e.pace.row, time.Since(started)/time.Duration(n))
 	return nil
 }
 

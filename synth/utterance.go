@@ -95,18 +95,18 @@ func (u *utterance) listen() {
 	}
 }
 
-// prepare does the next thing that comes before the frames of a segment.
-func (u *utterance) prepare() (work bool, err error) {
+// prepare does the next thing that comes before the frames of a segment. A prompt goes on
+// for about so much time.
+func (u *utterance) prepare(left time.Duration) error {
 	switch u.phase {
 	case phaseText:
-		err = u.beginSegment()
-		return u.phase != phaseOver, err
+		return u.beginSegment()
 	case phasePrompt:
-		return true, u.prefill()
+		return u.prefill(left)
 	case phaseReference:
-		return true, u.hearReference()
+		return u.hearReference()
 	}
-	return false, nil
+	return nil
 }
 
 // beginSegment assembles the next segment's prompt, or ends the utterance if there is

@@ -22,7 +22,7 @@ func TestBuiltinVoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run(t, s, nil)
-	const fields = `"model":"tts-1","input":"Hello there, good morning.","seed":5`
+	const fields = `"model":"gpt-4o-mini-tts-2025-12-15","input":"Hello there, good morning.","seed":5`
 	resp := r.post(speechPath, `{`+fields+`}`)
 	alone := read(t, resp)
 	if frame := 2 * model.Info().FrameSize; len(alone) == 0 || len(alone)%frame != 0 || resp.Trailer.Get(trailerFinish) != "stop" || resp.Header.Get(headerSeed) != "5" {

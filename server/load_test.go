@@ -85,7 +85,8 @@ func (e *ears) report(b *testing.B, took time.Duration) {
 
 // BenchmarkListeners is the load of docs/performance.md: so many WebSockets over
 // loopback, each of which hears one text after the other and takes what it gets at once.
-// That is the built-in voice, or the checkpoint MYNAH_LOAD_MODEL at MYNAH_LOAD_PRECISION.
+// That is the built-in voice, or the checkpoint MYNAH_LOAD_MODEL at the precision
+// MYNAH_LOAD_PRECISION, of which each text is cut after MYNAH_LOAD_FRAMES.
 func BenchmarkListeners(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprintf("listeners=%d", n), func(b *testing.B) {
@@ -97,7 +98,7 @@ func BenchmarkListeners(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer conns[i].Close()
-				if err := sayAll(conns[i], fmt.Sprintf(`{"type":"session.config","seed":%d}`, i)); err != nil {
+				if err := sayAll(conns[i], fmt.Sprintf(`{"type":"session.config","seed":%d,"max_new_tokens":%s}`, i, cmp.Or(os.Getenv("MYNAH_LOAD_FRAMES"), "null"))); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -130,7 +131,7 @@ func loadServer(b *testing.B, live int) (url string) {
 	var model *synth.Model
 	var err error
 	if path := os.Getenv("MYNAH_LOAD_MODEL"); path != "" {
-		if opts.Precision, err = synth.ParsePrecision(cmp.Or(os.Getenv("MYNAH_LOAD_PRECISION"), "default")); err != nil {
+		if opts.Precision, err = synth.NamedPrecision(cmp.Or(os.Getenv("MYNAH_LOAD_PRECISION"), "default")); err != nil {
 			b.Fatal(err)
 		}
 		opts.Cache = os.Getenv("MYNAH_LOAD_CACHE")

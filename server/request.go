@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -116,13 +117,27 @@ func (q *speechRequest) checkRefAudio() *Error {
 // the model that is served.
 var ModelAliases = []string{"gpt-4o-mini-tts", "tts-1", "tts-1-hd"}
 
+// undated is a model's name without the date of a snapshot, as in
+// gpt-4o-mini-tts-2025-12-15.
+func undated(model string) string {
+	at := len(model) - len("-2006-01-02")
+	if at <= 0 {
+		return model
+	}
+	if _, err := time.Parse("-2006-01-02", model[at:]); err != nil {
+		return model
+	}
+	return model[:at]
+}
+
 // checkModel refuses models other than the one that is served. A request may leave the
 // model out.
 func (s *Server) checkModel(q *speechRequest, info synth.Info) *Error {
 	if !q.present["model"] {
 		return nil
 	}
-	if slices.ContainsFunc(s.modelIDs(info), func(id string) bool { return strings.EqualFold(id, q.Model) }) {
+	name := undated(q.Model)
+	if slices.ContainsFunc(s.modelIDs(info), func(id string) bool { return strings.EqualFold(id, name) || strings.EqualFold(id, q.Model) }) {
 		return nil
 	}
 	return modelNotFound("model", q.Model, s.modelIDs(info))

@@ -50,6 +50,7 @@ func TestRefusals(t *testing.T) {
 		{"input far too long", `{"input":"` + long(1000000) + `"}`, 400, "input", "string_above_max_length", "1000000"},
 		{"instructions too long", `{"input":"a","instructions":"` + long(4097) + `"}`, 400, "instructions", "string_above_max_length", "4097"},
 
+		{"model with no date", `{"input":"a","model":"tts-1-2025-13-01"}`, 404, "model", "model_not_found", "allowed are Fake-Voice"},
 		{"model unknown", `{"input":"a","model":"gpt-5"}`, 404, "model", "model_not_found", "allowed are Fake-Voice, gpt-4o-mini-tts, tts-1, tts-1-hd"},
 		{"model empty", `{"input":"a","model":""}`, 404, "model", "model_not_found", `""`},
 		{"model number", `{"input":"a","model":1}`, 400, "model", "invalid_type", ""},

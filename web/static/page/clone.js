@@ -1,0 +1,146 @@
+// A voice to imitate: recorded from the microphone, or a file that was chosen or dropped. It is only loaded
+// where the server says that it can imitate voices.
+
+import { element, write } from "./dom.js";
+import { Pcm, wav } from "./take.js";
+import { clock } from "./words.js";
+
+const RATE = 24000;
+const SHORTEST = 1; // seconds
+const LONGEST = 30;
+
+/** mono decodes audio of any form that the browser knows into 16-bit samples. */
+export async function mono(bytes) {
+  const audio = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(bytes);
+  const pcm = new Pcm(RATE);
+  const out = new Int16Array(Math.min(audio.length, LONGEST * RATE));
+  for (let c = 0; c < audio.numberOfChannels; c++) {
+    const channel = audio.getChannelData(c);
+    for (let i = 0; i < out.length; i++) out[i] += Math.max(-1, Math.min(1, channel[i])) * 32767 / audio.numberOfChannels;
+  }
+  pcm.append(out);
+  return { pcm, cut: audio.length > out.length };
+}
+
+/** dataURL is bytes in base64, as the API takes them. */
+function dataURL(bytes) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(new Blob([bytes], { type: "audio/wav" }));
+  });
+}
+
+/** Clone is the part of the form that takes a voice. */
+export class Clone {
+  /** @param {{set: (fields: object) => void, listen: (pcm: Pcm) => void}} form what is told of the voice */
+  constructor(box, { set, listen }) {
+    this.set = set;
+    this.recorder = null;
+    this.sound = "";
+    this.pcm = null;
+    const button = (text, act) => element("button", { type: "button", className: "plain", onclick: act }, text);
+    this.record = button("Record", () => this.toggle());
+    this.record.hidden = !navigator.mediaDevices?.getUserMedia || !window.MediaRecorder;
+    this.file = element("input", { type: "file", accept: "audio/*", className: "unseen", id: "voice-file", tabIndex: -1 });
+    this.file.addEventListener("change", () => this.file.files[0] && this.take(this.file.files[0]));
+    const choose = button("Choose a file", () => this.file.click());
+    this.hear = button("Listen", () => listen(this.pcm));
+    this.forget = button("Forget", () => this.clear());
+    this.note = element("span", { className: "quiet", role: "status" });
+    this.words = element("input", { id: "ref-text", autocomplete: "off", placeholder: "Optional, makes the likeness better" });
+    this.words.addEventListener("input", () => this.tell());
+    box.classList.add("clone");
+    box.append(
+      element("p", { className: "quiet" }, "Voice to imitate: 3 to 15 seconds of one person, without music. You need that person’s consent."),
+      element("div", { className: "row" }, this.record, choose, this.file, this.hear, this.forget, this.note),
+      element("label", { className: "field" }, element("span", {}, "What is said in it"), this.words),
+    );
+    this.droppable(box);
+    this.clear();
+    box.hidden = false;
+  }
+
+  droppable(box) {
+    for (const name of ["dragenter", "dragover"]) {
+      box.addEventListener(name, (e) => {
+        e.preventDefault();
+        box.toggleAttribute("data-over", true);
+      });
+    }
+    box.addEventListener("dragleave", () => box.toggleAttribute("data-over", false));
+    box.addEventListener("drop", (e) => {
+      e.preventDefault();
+      box.toggleAttribute("data-over", false);
+      if (e.dataTransfer.files[0]) this.take(e.dataTransfer.files[0]);
+    });
+  }
+
+  async toggle() {
+    if (this.recorder) {
+      this.recorder.stop();
+      return;
+    }
+    let stream;
+    try {
+      stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
+    } catch {
+      write(this.note, "The browser gives no access to a microphone.");
+      return;
+    }
+    const pieces = [];
+    const recorder = new MediaRecorder(stream);
+    this.recorder = recorder;
+    recorder.ondataavailable = ({ data }) => pieces.push(data);
+    const began = performance.now();
+    const timer = setInterval(() => {
+      const seconds = (performance.now() - began) / 1000;
+      write(this.note, `Recording ${clock(seconds)}`);
+      if (seconds >= LONGEST && recorder.state === "recording") recorder.stop();
+    }, 100);
+    recorder.onstop = () => {
+      clearInterval(timer);
+      for (const track of stream.getTracks()) track.stop();
+      this.recorder = null;
+      write(this.record, "Record");
+      this.take(new Blob(pieces, { type: recorder.mimeType }));
+    };
+    recorder.start();
+    write(this.record, "Stop recording");
+  }
+
+  async take(blob) {
+    try {
+      const { pcm, cut } = await mono(await blob.arrayBuffer());
+      if (pcm.seconds < SHORTEST) {
+        write(this.note, "That is too short to tell a voice by.");
+        return;
+      }
+      this.pcm = pcm;
+      this.sound = await dataURL(wav(pcm));
+      write(this.note, `${clock(pcm.seconds)}${cut ? `, the first ${LONGEST} s` : ""}`);
+    } catch {
+      write(this.note, "That is no audio this browser can read.");
+      return;
+    }
+    this.tell();
+  }
+
+  clear() {
+    this.sound = "";
+    this.pcm = null;
+    this.file.value = "";
+    write(this.note, "");
+    this.tell();
+  }
+
+  tell() {
+    this.hear.hidden = this.sound === "";
+    this.forget.hidden = this.sound === "";
+    const words = this.words.value.trim();
+    if (this.sound === "") this.set({});
+    else if (words === "") this.set({ ref_audio: this.sound, x_vector_only_mode: true });
+    else this.set({ ref_audio: this.sound, ref_text: words });
+  }
+}

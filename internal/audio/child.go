@@ -96,7 +96,7 @@ func startChild(w io.Writer, f *form, rate, bitrate int) (*child, error) {
 		"-probesize", "32", "-analyzeduration", "0",
 		"-hide_banner", "-nostdin", "-loglevel", "error", "-threads", "1",
 		"-f", "s16le", "-ar", strconv.Itoa(rate), "-ac", "1", "-i", "pipe:0",
-		"-c:a", f.encoder, "-b:a", strconv.Itoa(bitrate), "-map_metadata", "-1", "-flush_packets", "1",
+		"-c:a", f.encoder, "-b:a", strconv.Itoa(bitrate), "-map_metadata", "-1", "-fflags", "+bitexact", "-flags", "+bitexact", "-flush_packets", "1",
 	}
 	args = append(append(args, f.muxer...), "pipe:1")
 	c := &child{cmd: exec.Command(path, args...), copied: make(chan struct{})}

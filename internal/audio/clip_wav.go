@@ -1,0 +1,47 @@
+package audio
+
+import (
+	"encoding/binary"
+)
+
+// formatMP3 is the tag of MP3 frames in a WAV file.
+const formatMP3 = 0x55
+
+// clipBlock is how many samples of each channel are converted at a time.
+const clipBlock = 1 << 14
+
+// decodeClipWAV decodes what ReadWAV does, but keeps one channel of it.
+func decodeClipWAV(m *mixer, file []byte) (truncated bool, err error) {
+	header, data, err := findChunks(file)
+	if err != nil {
+		return false, err
+	}
+	if len(header) >= 2 && binary.LittleEndian.Uint16(header) == formatMP3 {
+		return decodeClipMP3(m, data)
+	}
+	format, err := parseFormat(header)
+	if err != nil {
+		return false, err
+	}
+	if err := m.begin(format.rate, format.channels); err != nil {
+		return false, err
+	}
+	frame := format.channels * format.bits / 8
+	data = data[:len(data)/frame*frame]
+	if err := m.room(len(data) / frame); err != nil {
+		return false, err
+	}
+	block := make([]float32, min(clipBlock, len(data)/frame)*format.channels)
+	for len(data) > 0 {
+		n := min(len(data), clipBlock*frame)
+		part := block[:n/(format.bits/8)]
+		if err := decode(part, format, data[:n]); err != nil {
+			return false, err
+		}
+		if err := m.add(part); err != nil {
+			return false, err
+		}
+		data = data[n:]
+	}
+	return false, nil
+}

@@ -21,13 +21,16 @@ const module = "github.com/mynah-tts/mynah"
 // layers is the table of docs/architecture.md: what of ours each package may
 // import, tests left out. A folder stands for everything in it.
 var layers = map[string][]string{
-	"cmd/mynah":            {"server", "synth", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
-	"server":               {"synth", "internal/audio"},
+	"cmd/mynah":            {"server", "synth", "internal/batch", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
+	"server":               {"synth", "internal/audio", "web"},
+	"web":                  {},
 	"synth":                {"talker", "talker/prompt", "predictor", "codec", "sampler", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/team", "internal/text", "internal/tokenizer", "internal/voice"},
 	"talker":               {"internal/kernel", "internal/nn", "internal/safetensors"},
 	"talker/prompt":        {"talker", "internal/kernel", "internal/nn", "internal/tokenizer"},
 	"predictor":            {"internal/kernel", "internal/nn", "internal/safetensors"},
 	"codec":                {"internal/kernel", "internal/nn", "internal/plainjson", "internal/safetensors", "internal/team"},
+	"codec/encoder":        {"internal/kernel", "internal/nn", "internal/plainjson", "internal/safetensors", "internal/team"},
+	"codec/speaker":        {"internal/audio/mel", "internal/kernel", "internal/nn", "internal/plainjson", "internal/safetensors", "internal/team"},
 	"sampler":              {},
 	"internal/nn":          {"internal/kernel", "internal/quant", "internal/safetensors", "internal/team"},
 	"internal/bench":       {"internal/kernel", "internal/nn", "internal/team"},
@@ -39,14 +42,18 @@ var layers = map[string][]string{
 	"internal/text":        {},
 	"internal/audio":       {"internal/audio/mp3"},
 	"internal/audio/mp3":   {},
-	"internal/config":      {},
-	"internal/plainjson":   {},
-	"internal/profile":     {},
-	"internal/packed":      {"internal/safetensors"},
-	"internal/quant":       {"internal/kernel"},
-	"internal/voice":       {},
-	"internal/paritytest":  {"internal/safetensors"},
-	"tools/fullsize":       {"internal/safetensors"},
+	"internal/audio/mel":   {},
+	"internal/batch":       {"synth", "internal/audio", "internal/text", "internal/batch/loudness"},
+
+	"internal/batch/loudness": {},
+	"internal/config":         {},
+	"internal/plainjson":      {},
+	"internal/profile":        {},
+	"internal/packed":         {"internal/safetensors"},
+	"internal/quant":          {"internal/kernel"},
+	"internal/voice":          {},
+	"internal/paritytest":     {"internal/safetensors"},
+	"tools/fullsize":          {"internal/safetensors"},
 }
 
 // goPackage is what go list says of a package.

@@ -95,17 +95,29 @@ func checkLevel() error {
 	return nil
 }
 
-// speechFlags say how to speak. A setting that is not given stays nil or empty, and
-// is the checkpoint's own.
+// speechFlags say how to speak.
 type speechFlags struct {
+	mannerFlags
+	Seed *int64 `help:"Start of the random numbers, 0 and up: the same seed gives the same audio. -1 is a random one, which is reported." placeholder:"N" unset:"-1"`
+}
+
+// request puts the flags and a text into the engine's terms.
+func (f *speechFlags) request(text string) (synth.Request, error) {
+	r, err := f.mannerFlags.request(text)
+	r.Seed = f.Seed
+	return r, err
+}
+
+// mannerFlags say how to speak, but for the seed. A setting that is not given stays nil or
+// empty, and is the checkpoint's own.
+type mannerFlags struct {
 	Voice     string `help:"Preset voice, in any case. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"the checkpoint's first"`
 	Language  string `help:"Language of the text, in any case; auto leaves it to the model. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"auto"`
 	Instruct  string `help:"How to speak, or what the voice is like, for checkpoints that take instructions." placeholder:"TEXT" unset:"none"`
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 	Layout    string `help:"How the model is given the text: a token with each frame, or all of it first." allowed:"streaming,whole" placeholder:"NAME" unset:"streaming for Base checkpoints, otherwise whole"`
 
-	Seed      *int64 `help:"Start of the random numbers, 0 and up: the same seed gives the same audio. -1 is a random one, which is reported." placeholder:"N" unset:"-1"`
-	MaxFrames int    `help:"Longest audio in frames of 80 ms; 0 is the checkpoint's. The text bounds it as well: 40 frames and 12 for each of its tokens." placeholder:"N" unset:"0"`
+	MaxFrames int `help:"Longest audio in frames of 80 ms; 0 is the checkpoint's. The text bounds it as well: 40 frames and 12 for each of its tokens." placeholder:"N" unset:"0"`
 
 	Temperature       *float64 `help:"Randomness of the speech, 0 and up; 0 always takes the likeliest code." placeholder:"T" group:"sampling" unset:"the checkpoint's, mostly 0.9"`
 	TopK              *int     `help:"Choose among this many of the likeliest codes, 0 and up; 0 is all." placeholder:"K" group:"sampling" unset:"the checkpoint's, mostly 50"`
@@ -117,11 +129,10 @@ type speechFlags struct {
 	SubtalkerTopP        *float64 `help:"Top-p of the code predictor." placeholder:"P" group:"sampling" unset:"the checkpoint's, mostly 1"`
 }
 
-// request puts the flags and a text into the engine's terms.
-func (f *speechFlags) request(text string) (synth.Request, error) {
+func (f *mannerFlags) request(text string) (synth.Request, error) {
 	r := synth.Request{
 		Text: text, Voice: f.Voice, Language: f.Language, Instruct: f.Instruct,
-		Layout: synth.Layout(f.Layout), Seed: f.Seed, MaxFrames: f.MaxFrames,
+		Layout: synth.Layout(f.Layout), MaxFrames: f.MaxFrames,
 		Sampling: synth.Sampling{
 			Temperature: f.Temperature, TopK: f.TopK, TopP: f.TopP, RepetitionPenalty: f.RepetitionPenalty,
 			SubTemperature: f.SubtalkerTemperature, SubTopK: f.SubtalkerTopK, SubTopP: f.SubtalkerTopP,

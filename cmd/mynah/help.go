@@ -12,6 +12,7 @@ const usage = `Usage: mynah COMMAND
   mynah say "Hello there." -o hello.wav      speak into a file, in the built-in voice
   mynah say "Hello there." -o - | aplay      speak as it is computed
   mynah serve                                speak over HTTP, by OpenAI's API
+  mynah batch lines.txt --out folder         speak a file of texts, one a line
   mynah say --file story.txt -o story.wav --model DIR --voice NAME
   mynah doctor                               what this machine can do
   mynah help                                 all commands

@@ -16,6 +16,7 @@ import (
 // commands is what the command line may hold.
 type commands struct {
 	Say      sayCommand      `cmd:"" help:"Speak a text into a file or a pipe."`
+	Batch    batchCommand    `cmd:"" help:"Speak a file of texts, or a book, into a folder of audio."`
 	Serve    serveCommand    `cmd:"" help:"Speak over HTTP, by the API that OpenAI's clients use."`
 	Doctor   doctorCommand   `cmd:"" help:"Say what this machine and a checkpoint can do, and what is wrong with them."`
 	Profile  profileCommand  `cmd:"" help:"Say where the time of each frame goes."`

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,6 +45,9 @@ func (c *quantizeCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkOut(); err != nil {
+		return err
+	}
 	ctx, _ := catchInterrupts()
 	begun := time.Now()
 	packing, err := synth.Pack(ctx, c.Dir, c.Out, precision)
@@ -63,6 +68,23 @@ func (c *quantizeCommand) Run(p *program) error {
 	})
 	_, err = fmt.Fprint(p.stdout, b.String())
 	return err
+}
+
+// checkOut refuses, before any computing, a file that cannot be written.
+func (c *quantizeCommand) checkOut() error {
+	dir := filepath.Dir(c.Out)
+	switch info, err := os.Stat(dir); {
+	case c.Out == "" || c.Out == standardOutput:
+		return usageErrorf("OUT: %q, wanted the name of a file", c.Out)
+	case err != nil || !info.IsDir():
+		return usageErrorf("OUT: directory %s does not exist", dir)
+	}
+	probe, err := os.CreateTemp(dir, ".mynah-*.tmp")
+	if err != nil {
+		return fmt.Errorf("%s: cannot write into %s", c.Out, dir)
+	}
+	probe.Close()
+	return os.Remove(probe.Name())
 }
 
 // packingError words what packing changed, if it did.

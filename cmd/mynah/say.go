@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mynah-tts/mynah/internal/config"
 	"github.com/mynah-tts/mynah/synth"
@@ -132,6 +133,7 @@ func summary(out output, start synth.Start, done synth.Done) string {
 	}
 	if speed := out.encoding.Speed; speed != 0 && speed != 1 {
 		voice += fmt.Sprintf(", speed %v", speed)
+		done.Audio = time.Duration(float64(done.Audio) / speed)
 	}
 	return fmt.Sprintf("%s: %.2f s of audio in %.2f s (RTF %.2f, first audio after %.2f s), %s%s, seed %d, finish %s",
 		out.name(), done.Audio.Seconds(), done.Elapsed.Seconds(), done.RTF(), done.TTFA.Seconds(), frames(done.Frames), voice, done.Seed, done.FinishReason)

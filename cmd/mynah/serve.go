@@ -110,10 +110,15 @@ func (c *serveCommand) options(log *slog.Logger) (server.Options, error) {
 
 // listen opens a port and says plainly why it cannot.
 func listen(flag, addr string) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(addr); err != nil {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
 		return nil, usageErrorf("%s: %q, wanted HOST:PORT such as %s", flag, addr, defaultAddr)
 	}
-	l, err := net.Listen("tcp", addr)
+	network := "tcp"
+	if ip := net.ParseIP(host); ip != nil && ip.To4() != nil {
+		network = "tcp4" // or 0.0.0.0 would be every IPv6 address as well
+	}
+	l, err := net.Listen(network, addr)
 	var dns *net.DNSError
 	switch {
 	case err == nil:

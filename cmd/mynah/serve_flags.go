@@ -80,6 +80,9 @@ type accessFlags struct {
 // keys are those of flag and file.
 func (f *accessFlags) keys() ([]string, error) {
 	keys := splitList(f.APIKeys)
+	if f.APIKeys != "" && len(keys) == 0 { // a list of nothing must not open the server to everyone
+		return nil, usageErrorf("--api-keys: %q has no key", f.APIKeys)
+	}
 	if f.APIKeysFile == "" {
 		return keys, nil
 	}

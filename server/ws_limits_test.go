@@ -77,6 +77,37 @@ func TestSocketMistakes(t *testing.T) {
 	c.problem("string_above_max_length", 0)
 }
 
+// TestSocketRefusedTextIsNoSuccess: an utterance that lost a piece of its text does not end
+// as if all of it had been spoken, and the next one is as ever.
+func TestSocketRefusedTextIsNoSuccess(t *testing.T) {
+	r := startSocket(t, Options{Limits: Limits{InputRunes: 100}}, newSocketFake())
+	for _, bad := range []string{strings.Repeat("a", 101), "nul \x00 here"} {
+		c := r.socket()
+		c.text("Hello. ")
+		c.text(bad)
+		c.text("Bye.")
+		c.say("input.done")
+		for {
+			e, _, err := c.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Type == eventAudioDone && e.Finish == "stop" {
+				t.Errorf("%+v of a text that was refused", e)
+			}
+			if e.Type == eventEnd {
+				if e.Finish != "error" {
+					t.Errorf("%+v of a text that was refused", e)
+				}
+				break
+			}
+		}
+		c.text("Still here.")
+		c.say("input.done")
+		c.hear(1)
+	}
+}
+
 func TestSocketTooManyMistakes(t *testing.T) {
 	c := startSocket(t, Options{}, newSocketFake()).socket()
 	for range maxMistakes - 1 {

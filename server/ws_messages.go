@@ -29,7 +29,7 @@ const messageTypes = "session.config, input.text, input.flush, input.done, input
 // message acts on one message.
 func (c *session) message(kind int, data []byte) {
 	c.mu.Lock()
-	c.active = time.Now()
+	c.active, c.blamed = time.Now(), nil
 	c.mu.Unlock()
 	if err := c.act(kind, data); err != nil {
 		c.mistake(err, c.addressee())
@@ -82,7 +82,7 @@ func (c *session) addressee() *int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {
-		return nil
+		return c.blamed
 	}
 	return &c.open.index
 }
@@ -232,7 +232,10 @@ func (c *session) inputText(all []member) *Error {
 	defer signal(c.wake)
 	value, half, lost := joinHalves(value, c.half)
 	text, err := textValue("text", value)
-	if err != nil {
+	switch {
+	case err != nil && value[0] == '"':
+		return c.spoil(err)
+	case err != nil: // no text at all
 		return err
 	}
 	c.half = half
@@ -243,13 +246,32 @@ func (c *session) inputText(all []member) *Error {
 			return err
 		}
 		if err := t.add(piece{text: text}); err != nil {
-			return err
+			return c.spoil(err)
 		}
 	}
 	if lost {
-		return errHalf
+		return c.spoil(errHalf)
 	}
 	return nil
+}
+
+// spoil ends the utterance that takes text, because a piece of its text was refused: what
+// is left would be another text. The rest up to the next input.done is left out. mu is
+// held.
+func (c *session) spoil(err *Error) *Error {
+	if c.dropping {
+		return err
+	}
+	t, refused := c.takeText()
+	c.dropping, c.half, c.open = true, "", nil
+	if refused != nil {
+		return refused
+	}
+	c.blamed = &t.index
+	t.spoiled.Store(true)
+	_ = t.add(piece{kind: pieceEnd}) // it is cancelled anyway
+	t.cancel()
+	return err
 }
 
 var errHalf = invalid("text", "half of a surrogate pair without its other half was left out")
@@ -317,18 +339,16 @@ func (c *session) inputDone([]member) *Error {
 		c.dropping = false
 		return nil
 	}
+	if half != "" {
+		defer func() { c.dropping = false }()
+		return c.spoil(errHalf)
+	}
 	t, err := c.takeText()
 	if err != nil {
 		return err
 	}
 	c.open = nil
-	if err := t.add(piece{kind: pieceEnd}); err != nil {
-		return err
-	}
-	if half != "" {
-		return errHalf
-	}
-	return nil
+	return t.add(piece{kind: pieceEnd})
 }
 
 // endText ends the text of an utterance in the client's place.

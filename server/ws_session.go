@@ -51,6 +51,7 @@ type session struct {
 	open     *turn   // that takes text; nil if none does
 	half     string  // the first half of a pair of escapes, at the end of the last piece
 	count    int     // of utterances
+	blamed   *int    // the utterance that the message at hand has spoiled
 	dropping bool    // text up to the next input.done is of an utterance that was refused
 	closing  bool    // session.close came
 	draining bool    // the server shuts down

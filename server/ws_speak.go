@@ -94,6 +94,8 @@ func (c *session) turn(t *turn) {
 	case withdrawn:
 		reason = synth.FinishCancelled
 		done.FinishReason, err = reason, nil
+	case t.spoiled.Load() && !isSlow && !errors.Is(err, errClientGone):
+		reason, err = finishError, nil
 	case isSlow:
 		c.finish(closedSlow(slow))
 		err = errClientGone // counted
@@ -110,14 +112,14 @@ func (c *session) turn(t *turn) {
 		c.send(t, markNone, 0, problemOf(asError(err), &t.index, false))
 	}
 	if b.open && !withdrawn {
-		b.end(b.text, reason, err != nil)
+		b.end(b.text, reason, err != nil || reason == finishError)
 	}
 	c.conclude(t, b, reason)
 }
 
 // utter has an utterance spoken into the outbox.
 func (c *session) utter(t *turn, b *bracket) (done synth.Done, err error) {
-	if t.withdrawn.Load() {
+	if t.withdrawn.Load() || t.spoiled.Load() {
 		return synth.Done{FinishReason: synth.FinishCancelled}, nil
 	}
 	if ended, sayable := t.state(); ended && !sayable {

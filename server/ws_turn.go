@@ -30,6 +30,7 @@ type turn struct {
 	heard     chan struct{} // a token: played has changed
 	blocked   time.Duration // waited for the client
 	withdrawn atomic.Bool   // cancelled by the client; set under session.mu
+	spoiled   atomic.Bool   // a piece of its text was refused, which the client was told
 
 	mu      sync.Mutex
 	text    strings.Builder

@@ -129,7 +129,11 @@ func set(to *float32, from *float64, param string) error {
 		return nil
 	}
 	if size := math.Abs(*from); size > math.MaxFloat32 || size != 0 && size < smallestValue {
-		return requestErrorf(param, "%g, allowed are 0 and sizes from %g to %g", *from, smallestValue, float32(math.MaxFloat32))
+		zero := "0 and "
+		if param == "repetition_penalty" {
+			zero = ""
+		}
+		return requestErrorf(param, "%g, allowed are %ssizes from %g to %g", *from, zero, smallestValue, float32(math.MaxFloat32))
 	}
 	*to = float32(*from)
 	return nil

@@ -76,6 +76,7 @@ type setup struct {
 	frame         time.Duration
 	wrap          func(http.Handler) http.Handler
 	path          string
+	model         server.Engine // instead of tones
 	patience      time.Duration // for the whole test, 3 minutes unless set
 }
 
@@ -92,7 +93,11 @@ func open(t *testing.T, c setup) *site {
 	if s.server, err = server.New(c.options); err != nil {
 		t.Fatal(err)
 	}
-	if !c.loading {
+	if c.model != nil {
+		if err := s.server.Use(context.Background(), c.model); err != nil {
+			t.Fatal(err)
+		}
+	} else if !c.loading {
 		s.load()
 	}
 	var handler http.Handler = s.server
@@ -116,6 +121,7 @@ func open(t *testing.T, c setup) *site {
 		scheme = "dark"
 	}
 	call(s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600})
+	call(s, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: width < 600})
 	call(s, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	s.do(chromedp.Navigate("http://" + s.addr + "/" + c.path))
 	if !c.loading && c.path == "" {

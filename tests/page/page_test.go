@@ -354,3 +354,68 @@ func TestNamesAndText(t *testing.T) {
 		t.Errorf("too small to touch: %s", strings.Join(small, "\n"))
 	}
 }
+
+// The built-in voice speaks whole texts, and words as they are typed.
+func TestBuiltinVoice(t *testing.T) {
+	model, err := synth.OpenBuiltin(synth.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	s := open(t, setup{model: server.FromModel(model)})
+	s.speak("Hello there.")
+	s.untilState(`state().selected?.state === "done" && state().speaker.player.state === "over"`)
+	if got := eval[int](s, `state().selected.pcm.length`); got < 9600 {
+		t.Errorf("%d samples", got)
+	}
+	js[bool](s, `(document.querySelectorAll("[name=mode]")[1].click(), document.querySelector("#text").value = "", true)`)
+	s.do(chromedp.SendKeys(chromedp.CSS("#text"), "Good morning to you. "))
+	s.untilState(`state().speech.take.live && state().speaker.player.position > 4800 && !state().speech.closed`)
+	s.click("#finish")
+	s.untilState(`state().selected.state === "done" && state().speaker.player.state === "over"`)
+}
+
+// Where voices can be imitated, one can be recorded or chosen; elsewhere there is
+// nothing of it.
+func TestCloning(t *testing.T) {
+	if s := open(t, setup{}); !js[bool](s, `document.querySelector("#clone").hidden && !document.querySelector("#clone").firstChild`) {
+		t.Error("there is a part for a voice that nobody can imitate")
+	}
+	able := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v1/models" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"data":[{"id":"base","task_type":"Base","languages":[],"instructions":false,"cloning":true}]}`)
+		})
+	}
+	s := open(t, setup{wrap: able})
+	s.until(`document.querySelector("#clone button")`)
+	code := func() string { return s.text("#code") }
+	s.click("#clone button")
+	s.until(`/Recording 0:01/.test(document.querySelector("#clone").textContent)`)
+	time.Sleep(time.Second)
+	s.click("#clone button")
+	s.until(`/ref_audio/.test(document.querySelector("#code").textContent)`)
+	if got := code(); !strings.Contains(got, `"x_vector_only_mode": true`) {
+		t.Errorf("code:\n%s", got)
+	}
+	s.do(chromedp.SendKeys(chromedp.CSS("#ref-text"), "It beeps."))
+	s.write("Hello.")
+	if got := code(); !strings.Contains(got, `"ref_text": "It beeps."`) || strings.Contains(got, "x_vector") {
+		t.Errorf("code:\n%s", got)
+	}
+	js[bool](s, `(async () => {
+		const bytes = new Uint8Array(44 + 96000), view = new DataView(bytes.buffer);
+		"RIFF    WAVEfmt ".split("").forEach((c, i) => { bytes[i] = c.charCodeAt(0); });
+		view.setUint32(4, 96036, true); view.setUint32(16, 16, true); view.setUint16(20, 1, true); view.setUint16(22, 1, true);
+		view.setUint32(24, 16000, true); view.setUint32(28, 32000, true); view.setUint16(32, 2, true); view.setUint16(34, 16, true);
+		"data".split("").forEach((c, i) => { bytes[36 + i] = c.charCodeAt(0); }); view.setUint32(40, 96000, true);
+		const data = new DataTransfer();
+		data.items.add(new File([bytes], "voice.wav", {type: "audio/wav"}));
+		return document.querySelector("#clone").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data}));
+	})()`)
+	s.until(`/0:03.0/.test(document.querySelector("#clone").textContent)`)
+}

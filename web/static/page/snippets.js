@@ -14,7 +14,7 @@ const KEY_NOTE = "MYNAH_API_KEY";
 
 /** curl is a command line for POSIX shells. */
 export function curl(origin, request, keyed) {
-  const json = JSON.stringify(request, null, 2).replaceAll("'", `'\\''`);
+  const json = JSON.stringify(request, null, 2).replaceAll("\n", "\n  ").replaceAll("'", `'\\''`);
   const key = keyed ? `  -H "Authorization: Bearer $${KEY_NOTE}" \\\n` : "";
   return `curl \\\n  ${origin}/v1/audio/speech \\\n${key}  -H 'Content-Type: application/json' \\\n  -d '${json}' \\\n  -o speech.${request.response_format}`;
 }

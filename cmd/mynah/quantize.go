@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,18 +71,19 @@ func (c *quantizeCommand) Run(p *program) error {
 	return err
 }
 
-// checkOut refuses, before any computing, a file that cannot be written.
+// checkOut refuses, before any computing, a file that cannot be written. What stands at
+// its place is looked at where it is replaced.
 func (c *quantizeCommand) checkOut() error {
-	dir := filepath.Dir(c.Out)
-	switch info, err := os.Stat(dir); {
-	case c.Out == "" || c.Out == standardOutput:
+	if c.Out == "" || c.Out == standardOutput {
 		return usageErrorf("OUT: %q, wanted the name of a file", c.Out)
-	case err != nil || !info.IsDir():
-		return usageErrorf("OUT: directory %s does not exist", dir)
 	}
-	probe, err := os.CreateTemp(dir, ".mynah-*.tmp")
+	probe, err := os.CreateTemp(filepath.Dir(c.Out), ".mynah-*.tmp")
 	if err != nil {
-		return fmt.Errorf("%s: cannot write into %s", c.Out, dir)
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return fmt.Errorf("%s: cannot write: %w", c.Out, err)
 	}
 	probe.Close()
 	return os.Remove(probe.Name())

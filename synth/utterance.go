@@ -37,17 +37,19 @@ type utterance struct {
 	made    int           // frames of the segment
 	room    int           // frames that the talker's positions allow
 	told    bool          // the reader knows that the segment has begun
+	ending  FinishReason  // of the segment, in phaseEnding
 	working time.Duration // on the stage under way, in slices
 }
 
 // phase is where an utterance stands.
 type phase int
 
-// The phases up to phaseReference come before the frames of each segment.
+// Those before phaseFrames need no frame.
 const (
 	phaseText      phase = iota // the next segment's text comes next
 	phasePrompt                 // its prompt is computed
 	phaseReference              // the codec hears the reference
+	phaseEnding                 // the segment is spoken, its text has not ended
 	phaseFrames                 // frames are made
 	phaseOver                   // the reader was told the end
 )
@@ -67,6 +69,10 @@ func (u *utterance) waitsFor() reason {
 	case phaseText:
 		seg, exists, over := u.script.at(u.index)
 		if !over && (!exists || !seg.ended && len(seg.ids) < u.m.prompts.Needed(u.plan.request)) {
+			return forText
+		}
+	case phaseEnding:
+		if seg, _, _ := u.script.at(u.index); !seg.ended {
 			return forText
 		}
 	case phaseFrames:
@@ -105,6 +111,8 @@ func (u *utterance) prepare(left time.Duration) error {
 		return u.prefill(left)
 	case phaseReference:
 		return u.hearReference()
+	case phaseEnding:
+		u.endSegment(u.ending)
 	}
 	return nil
 }
@@ -201,10 +209,15 @@ func (u *utterance) audio() time.Duration {
 	return time.Duration(samples) * time.Second / time.Duration(u.m.codec.SampleRate())
 }
 
-// endSegment tells the reader that a segment is spoken, or cut.
+// endSegment tells the reader that a segment is spoken, or cut: once its text has ended,
+// which the model need not wait for.
 func (u *utterance) endSegment(reason FinishReason) {
 	u.tellSegment()
 	seg, _, _ := u.script.at(u.index)
+	if !seg.ended {
+		u.phase, u.ending = phaseEnding, reason
+		return
+	}
 	u.s.deliver(SegmentDone{Index: u.index, Text: string(seg.text), Frames: u.made, FinishReason: reason})
 	u.cut = u.cut || reason == FinishLength
 	u.index++

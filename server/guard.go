@@ -118,8 +118,9 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 }
 
 // knownOrigin reports whether a request comes from no page, from a page of this very
-// server, or from an allowed one. The scheme is not compared with ours: a proxy in
-// front may add TLS.
+// server, or from an allowed one. Over TLS a page of http is none of ours: whoever is
+// in the network may have written it. Without, either scheme may be: a proxy in front
+// may add TLS.
 func (s *Server) knownOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -133,7 +134,7 @@ func (s *Server) knownOrigin(r *http.Request) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) && (r.TLS == nil || u.Scheme == "https")
 }
 
 // validOrigin reports whether an allowed origin is one.

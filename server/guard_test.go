@@ -108,6 +108,16 @@ func TestHostsAndOrigins(t *testing.T) {
 			wantError(t, w.Result(), 403, "", tc.code)
 		}
 	}
+	// Over TLS a page of plain HTTP is somebody else's.
+	for origin, want := range map[string]int{"https://localhost": 200, "http://localhost": 403} {
+		s := newServer(t, Options{CheckHost: true})
+		req := httptest.NewRequest("GET", "https://localhost/health", nil)
+		req.Header.Set("Origin", origin)
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, req); w.Code != want {
+			t.Errorf("page of %s over TLS: status %d, wanted %d", origin, w.Code, want)
+		}
+	}
 	// Without the check any Host is one, as behind a proxy.
 	s := newServer(t, Options{})
 	req := httptest.NewRequest("GET", "/health", nil)

@@ -60,6 +60,28 @@ const (
 	// WebSocket without a message.
 	DefaultIdleTimeout = 3 * time.Minute
 
+	// DefaultUtterances is the number of utterances of one WebSocket that are being
+	// spoken or wait for it: a page that sends a long article by paragraphs has as many.
+	DefaultUtterances = 64
+
+	// DefaultPingInterval is how often a WebSocket's client is asked whether it is
+	// there. Proxies close connections that are silent for 60 s.
+	DefaultPingInterval = 20 * time.Second
+
+	// DefaultSilenceTimeout is how long a WebSocket's client may neither send nor take
+	// anything: three pings.
+	DefaultSilenceTimeout = 60 * time.Second
+
+	// DefaultTextTimeout is how long an utterance that is being spoken waits for more
+	// text before its text counts as complete: it holds a place of others. Language
+	// models that call a tool are seldom silent for longer.
+	DefaultTextTimeout = 30 * time.Second
+
+	// DefaultListenAhead is how much audio of an utterance may be ahead of what its
+	// listener has heard, if the client tells. Networks seldom stall for longer, and what
+	// is computed ahead of a listener who interrupts is for nothing.
+	DefaultListenAhead = 5 * time.Second
+
 	// DefaultDrainDelay is how long a server that is to end goes on answering as if
 	// nothing were, but for /ready: as long as a load balancer needs to notice. None by
 	// default, since most have none in front.
@@ -104,14 +126,19 @@ type Limits struct {
 	BatchBytes   int64 // audio that all batches hold
 	Connections  int
 	WebSockets   int
+	Utterances   int // of one WebSocket, spoken or waiting
 
-	HeaderTimeout time.Duration // for a header to arrive
-	BodyTimeout   time.Duration // for a body to arrive
-	WriteTimeout  time.Duration // without a byte taken
-	LagTimeout    time.Duration // waited for a client beyond real time
-	IdleTimeout   time.Duration // without a request or a message
-	DrainDelay    time.Duration // between saying so and refusing
-	DrainGrace    time.Duration // for live requests to finish
+	HeaderTimeout  time.Duration // for a header to arrive
+	BodyTimeout    time.Duration // for a body to arrive
+	WriteTimeout   time.Duration // without a byte taken
+	LagTimeout     time.Duration // waited for a client beyond real time
+	IdleTimeout    time.Duration // without a request or a message
+	PingInterval   time.Duration // between pings of a WebSocket
+	SilenceTimeout time.Duration // without a sign of a WebSocket's client
+	TextTimeout    time.Duration // without text for an utterance that has begun
+	ListenAhead    time.Duration // of audio beyond what a client says that it has heard
+	DrainDelay     time.Duration // between saying so and refusing
+	DrainGrace     time.Duration // for live requests to finish
 }
 
 // withDefaults fills in zeros and refuses what is below.
@@ -128,6 +155,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"frames ahead", &l.Ahead, DefaultAhead, 1},
 		{"connections", &l.Connections, DefaultConnections, 1},
 		{"WebSockets", &l.WebSockets, DefaultWebSockets, 1},
+		{"utterances", &l.Utterances, DefaultUtterances, 1},
 	} {
 		if err := fill(n.name, n.to, n.initial, n.smallest); err != nil {
 			return l, err
@@ -156,6 +184,10 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"write timeout", &l.WriteTimeout, DefaultWriteTimeout},
 		{"lag timeout", &l.LagTimeout, DefaultLagTimeout},
 		{"idle timeout", &l.IdleTimeout, DefaultIdleTimeout},
+		{"ping interval", &l.PingInterval, DefaultPingInterval},
+		{"silence timeout", &l.SilenceTimeout, DefaultSilenceTimeout},
+		{"text timeout", &l.TextTimeout, DefaultTextTimeout},
+		{"listen ahead", &l.ListenAhead, DefaultListenAhead},
 		{"drain delay", &l.DrainDelay, DefaultDrainDelay},
 		{"drain grace", &l.DrainGrace, DefaultDrainGrace},
 	} {

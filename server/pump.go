@@ -23,6 +23,7 @@ type utterance struct {
 	ttfa      time.Duration // until the first audio was there
 	audio     atomic.Int64  // nanoseconds of audio that were given to the sink
 	last      time.Time     // of the last frame
+	frames    int           // of speech that came from the engine
 }
 
 // pump moves a stream into a sink, to its end. What it returns is a result only
@@ -56,6 +57,7 @@ func (u *utterance) copy(stream Stream, sink audio.Sink) (synth.Done, error) {
 			u.start = e
 		case synth.Audio:
 			u.frame()
+			u.speech(e)
 			u.audio.Add(int64(time.Duration(len(e.PCM)) * time.Second / time.Duration(u.start.SampleRate)))
 			if err := sink.Write(e.PCM); err != nil {
 				return synth.Done{}, err
@@ -76,6 +78,13 @@ func (u *utterance) frame() {
 		u.server.metrics.gap.Observe(now.Sub(u.last).Seconds())
 	}
 	u.last = now
+}
+
+// speech counts a frame of speech, not the silence between segments.
+func (u *utterance) speech(e synth.Audio) {
+	if e.Codes != nil {
+		u.frames++
+	}
 }
 
 // count counts an utterance's end.
@@ -135,7 +144,18 @@ func (e *connectionError) Is(target error) bool {
 
 // logged puts an utterance into the log's line of its request.
 func (u *utterance) logged(in *requestInfo, done synth.Done, e encoding) {
-	in.add(slog.String("format", e.format), slog.String("voice", u.start.Voice), slog.Int64("seed", u.start.Seed),
-		slog.Int("frames", done.Frames), slog.Duration("ttfa", u.ttfa), slog.Float64("rtf", done.RTF()),
-		slog.String("finish", string(done.FinishReason)))
+	in.add(u.figures(e, done, done.FinishReason)...)
+}
+
+// figures are what the log tells of an utterance. One that broke off has no RTF, but
+// all that was computed for it.
+func (u *utterance) figures(e encoding, done synth.Done, reason synth.FinishReason) []slog.Attr {
+	all := []slog.Attr{
+		slog.String("format", e.format), slog.String("voice", u.start.Voice), slog.Int64("seed", u.start.Seed),
+		slog.Int("frames", max(done.Frames, u.frames)), slog.Duration("ttfa", u.ttfa),
+	}
+	if done.Audio > 0 {
+		all = append(all, slog.Float64("rtf", done.RTF()))
+	}
+	return append(all, slog.String("finish", string(reason)))
 }

@@ -170,10 +170,16 @@ func TestInputAtItsLimit(t *testing.T) {
 
 func TestIgnoredFieldsAreNamed(t *testing.T) {
 	r := start(t, Options{})
-	resp := r.post(speechPath, `{"input":"a","temprature":1,"stream":true,"x\r\nSet-Cookie":1}`)
-	read(t, resp)
-	if got := resp.Header.Get(headerIgnored); resp.StatusCode != 200 || got != "temprature, stream" {
-		t.Errorf("status %d, header %q", resp.StatusCode, got)
+	for _, tc := range []struct{ fields, want string }{
+		{`"temprature":1,"stream":true`, "temprature, stream"},
+		{`"x\r\nSet-Cookie":1,"Größe":2`, `"x\r\nSet-Cookie", "Gr\u00f6\u00dfe"`},
+		{`"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1`, "a, b, c, d, e, f, g, h, 2 more"},
+	} {
+		resp := r.post(speechPath, `{"input":"a",`+tc.fields+`}`)
+		read(t, resp)
+		if got := resp.Header.Get(headerIgnored); resp.StatusCode != 200 || got != tc.want {
+			t.Errorf("%s: status %d, header %q, wanted %q", tc.fields, resp.StatusCode, got, tc.want)
+		}
 	}
 }
 

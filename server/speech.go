@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -92,9 +93,16 @@ const ignoredNames = 8
 func (s *Server) nameIgnored(w *response, q *speechRequest) {
 	var names []string
 	for _, name := range q.unknown {
-		if !strings.ContainsFunc(name, notOfID) && len(name) <= maxIDBytes && len(names) < ignoredNames {
-			names = append(names, name)
+		if len(names) == ignoredNames {
+			break
 		}
+		if strings.ContainsFunc(name, notOfID) { // no header takes it as it is
+			name = strconv.QuoteToASCII(abridged(name))
+		}
+		names = append(names, name)
+	}
+	if more := len(q.unknown) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
 		w.Header().Set(headerIgnored, list(names))

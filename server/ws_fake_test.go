@@ -206,13 +206,6 @@ func startSocket(t *testing.T, opts Options, engine *socketFake) *running {
 	return run(t, s, engine.fakeEngine)
 }
 
-// withTiming changes the times of the sessions of a test.
-func withTiming(t *testing.T, change func(*socketTiming)) {
-	before := defaultTiming
-	change(&defaultTiming)
-	t.Cleanup(func() { defaultTiming = before })
-}
-
 // talk is a client.
 type talk struct {
 	t    testing.TB

@@ -150,10 +150,11 @@ func TestSocketMessageTooLarge(t *testing.T) {
 }
 
 func TestSocketTooManyUtterances(t *testing.T) {
+	const most = 5
 	engine := newSocketFake()
 	engine.step = make(chan struct{})
-	c := startSocket(t, Options{}, engine).socket()
-	for range maxUtterances {
+	c := startSocket(t, Options{Limits: Limits{Utterances: most}}, engine).socket()
+	for range most {
 		c.text("One.")
 		c.say("input.done")
 	}
@@ -162,7 +163,7 @@ func TestSocketTooManyUtterances(t *testing.T) {
 	c.problem("too_many_utterances", -1)
 	c.say("input.done")
 	close(engine.step)
-	for ended := 0; ended < maxUtterances; {
+	for ended := 0; ended < most; {
 		e, _, err := c.read()
 		if err != nil || e.Type == eventProblem {
 			t.Fatalf("event %+v, error %v", e, err)
@@ -173,14 +174,13 @@ func TestSocketTooManyUtterances(t *testing.T) {
 	}
 	c.text("Another.")
 	c.say("input.done")
-	c.hear(maxUtterances)
+	c.hear(most)
 }
 
 // An utterance does not hold its place for text that does not come.
 func TestSocketTextTimeout(t *testing.T) {
-	withTiming(t, func(s *socketTiming) { s.text = 50 * time.Millisecond })
 	engine := newSocketFake()
-	c := startSocket(t, Options{}, engine).socket()
+	c := startSocket(t, Options{Limits: Limits{TextTimeout: 50 * time.Millisecond}}, engine).socket()
 	c.text("no full stop")
 	c.problem("text_timeout", 0)
 	if h := c.hear(0); len(h.audio) != 3*2*fakeFrame || h.end.Finish != "stop" {
@@ -208,8 +208,7 @@ func TestSocketIdle(t *testing.T) {
 
 // A connection on which nothing moves, not even answers to pings, is closed.
 func TestSocketSilence(t *testing.T) {
-	withTiming(t, func(s *socketTiming) { s.ping, s.silence = 30*time.Millisecond, 200*time.Millisecond })
-	r := startSocket(t, Options{}, newSocketFake())
+	r := startSocket(t, Options{Limits: Limits{PingInterval: 30 * time.Millisecond, SilenceTimeout: 200 * time.Millisecond}}, newSocketFake())
 	c := r.socket()
 	var pings sync.WaitGroup
 	pings.Add(5)
@@ -288,9 +287,8 @@ func TestSocketNeverReads(t *testing.T) {
 // One that reads slower than it hears holds a place of others.
 func TestSocketLags(t *testing.T) {
 	const ahead = 400 * time.Millisecond
-	withTiming(t, func(s *socketTiming) { s.ahead = ahead })
 	engine := newSocketFake()
-	r := startSocket(t, Options{Limits: Limits{LagTimeout: time.Millisecond, PendingBytes: 4096, InputRunes: 100_000}}, engine)
+	r := startSocket(t, Options{Limits: Limits{LagTimeout: time.Millisecond, ListenAhead: ahead, PendingBytes: 4096, InputRunes: 100_000}}, engine)
 	c := r.socket()
 	c.say(`{"type":"playback.ack","played_samples":0}`)
 	c.text(strings.Repeat(endless, 2))
@@ -331,7 +329,7 @@ func TestSocketPlayback(t *testing.T) {
 	ack(0, 0)
 	c.text(endless)
 	c.say("input.done")
-	ahead := int(defaultTiming.ahead / (80 * time.Millisecond)) // frames
+	ahead := int(DefaultListenAhead / (80 * time.Millisecond)) // frames
 	frames := 0
 	for frames < ahead {
 		_, audio, err := c.read()

@@ -188,12 +188,14 @@ func (c *session) describe(event string, ignored []string) sessionEvent {
 	return e
 }
 
-// Refusals that say the same each time.
-var (
-	errClosing = &Error{Type: typeInvalid, Code: "session_closing", Message: "session.close was sent before"}
-	errCrowded = &Error{Type: typeRateLimit, Code: "too_many_utterances", RetryAfter: retryAfter,
-		Message: strconv.Itoa(maxUtterances) + " utterances wait already; the text up to the next input.done is left out"}
-)
+// errClosing refuses text behind a session.close.
+var errClosing = &Error{Type: typeInvalid, Code: "session_closing", Message: "session.close was sent before"}
+
+// errCrowded refuses text where enough of it waits.
+func errCrowded(waiting int) *Error {
+	return &Error{Type: typeRateLimit, Code: "too_many_utterances", RetryAfter: retryAfter,
+		Message: plural(waiting, "utterance") + " wait already; the text up to the next input.done is left out"}
+}
 
 // takeText returns the utterance that takes text, a new one if none does. mu is held.
 func (c *session) takeText() (*turn, *Error) {
@@ -204,8 +206,8 @@ func (c *session) takeText() (*turn, *Error) {
 		return nil, errClosing
 	case c.draining:
 		return nil, errDraining
-	case len(c.turns) >= maxUtterances:
-		return nil, errCrowded
+	case len(c.turns) >= c.limits.Utterances:
+		return nil, errCrowded(c.limits.Utterances)
 	}
 	t := &turn{
 		session: c, index: c.count, request: c.next.request, form: c.next.form, whole: c.next.whole, touched: time.Now(),
@@ -360,7 +362,7 @@ func (c *session) endText(t *turn) {
 		return
 	}
 	c.open, c.half = nil, ""
-	e := &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + c.timing.text.String() + ", the utterance ends here"}
+	e := &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + c.limits.TextTimeout.String() + ", the utterance ends here"}
 	c.send(nil, markNone, 0, problemOf(e, &t.index, false))
 	_ = t.add(piece{kind: pieceEnd}) // its error is the stream's as well
 }

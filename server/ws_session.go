@@ -27,7 +27,7 @@ type session struct {
 	conn   *websocket.Conn
 	in     *requestInfo
 	id     string
-	timing socketTiming
+	limits Limits
 	ctx    context.Context
 	cancel context.CancelFunc
 	out    *outbox
@@ -68,7 +68,7 @@ type template struct {
 
 func (s *Server) newSession(ctx context.Context, engine Engine, conn *websocket.Conn, in *requestInfo) *session {
 	c := &session{
-		server: s, engine: engine, model: engine.Info(), conn: conn, in: in, id: newID("sess_"), timing: defaultTiming,
+		server: s, engine: engine, model: engine.Info(), conn: conn, in: in, id: newID("sess_"), limits: s.opts.Limits,
 		out: newOutbox(s.opts.Limits.PendingBytes), wake: make(chan struct{}, 1),
 		over: make(chan struct{}), gone: make(chan struct{}), config: &speechRequest{present: map[string]bool{}}, active: time.Now(),
 	}
@@ -90,7 +90,7 @@ func (c *session) run() error {
 	c.cancel()
 	wait := time.Duration(0)
 	if polite {
-		wait = c.timing.closing
+		wait = closingTimeout
 	}
 	last := time.AfterFunc(wait, func() { c.conn.Close() })
 	rest.Wait()
@@ -144,14 +144,14 @@ func (c *session) prepareConn() {
 // stopped is called when the server gives up what is live: it waits no longer for the
 // client, which is told so.
 func (c *session) stopped() {
-	time.AfterFunc(c.timing.closing, func() {
+	time.AfterFunc(closingTimeout, func() {
 		c.expect(0, true)
 		_ = c.conn.SetReadDeadline(time.Now())
 	})
 }
 
 // alive puts off the end of a connection on which nothing moves.
-func (c *session) alive() { c.expect(c.timing.silence, false) }
+func (c *session) alive() { c.expect(c.limits.SilenceTimeout, false) }
 
 // expect sets how long the next message may take. Once it has been set for the last
 // time, it stays.
@@ -198,7 +198,7 @@ func (c *session) send(t *turn, m mark, sentence int, v any) {
 // with something unread would take that back.
 func (c *session) read() error {
 	defer c.guard()
-	most := c.server.opts.Limits.BodyBytes
+	most := c.limits.BodyBytes
 	for {
 		kind, r, err := c.conn.NextReader()
 		if err != nil {

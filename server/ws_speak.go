@@ -173,11 +173,11 @@ func (c *session) begin(t *turn) (Stream, error) {
 // watchText ends the text of an utterance that does not go on: it holds a place.
 func (c *session) watchText(t *turn) (stop func()) {
 	var timer *time.Timer
-	timer = time.AfterFunc(c.timing.text, func() {
+	timer = time.AfterFunc(c.limits.TextTimeout, func() {
 		if ended, _ := t.state(); ended {
 			return
 		}
-		if over := t.overdue(c.timing.text); over < 0 {
+		if over := t.overdue(c.limits.TextTimeout); over < 0 {
 			timer.Reset(-over)
 			return
 		}
@@ -248,6 +248,7 @@ func (b *bracket) frame(e synth.Audio, sink audio.Sink) error {
 	if ended, _ := t.state(); ended || t.ttfa == 0 {
 		t.utterance.frame()
 	}
+	t.speech(e)
 	if e.Codes != nil {
 		b.frames++
 		t.fresh.Add(1)
@@ -306,7 +307,7 @@ func (t *turn) Write(p []byte) (int, error) {
 		if err := t.ctx.Err(); err != nil {
 			return 0, err
 		}
-		far := c.acks.Load() && t.ahead() > c.timing.ahead
+		far := c.acks.Load() && t.ahead() > c.limits.ListenAhead
 		if !far && c.out.audio(t, p, int(t.fresh.Load())) {
 			break
 		}
@@ -314,7 +315,7 @@ func (t *turn) Write(p []byte) (int, error) {
 			began = time.Now()
 		}
 		// Whatever waits in the outbox and in the network counts as heard.
-		left := c.server.opts.Limits.LagTimeout + time.Duration(t.audio.Load()) - t.blocked - time.Since(began)
+		left := c.limits.LagTimeout + time.Duration(t.audio.Load()) - t.blocked - time.Since(began)
 		if err := t.pause(left); err != nil {
 			return 0, err
 		}
@@ -373,11 +374,8 @@ func (c *session) conclude(t *turn, b *bracket, reason synth.FinishReason) {
 
 // logTurn writes an utterance's line.
 func (c *session) logTurn(t *turn, done synth.Done, reason synth.FinishReason, err error) {
-	attrs := []slog.Attr{
-		slog.String("id", c.in.id), slog.String("session", c.id), slog.Int("utterance", t.index), slog.String("format", t.form.format),
-		slog.String("voice", t.start.Voice), slog.Int64("seed", t.start.Seed), slog.Int("frames", done.Frames),
-		slog.Duration("ttfa", t.ttfa), slog.Float64("rtf", done.RTF()), slog.String("finish", string(reason)),
-	}
+	attrs := []slog.Attr{slog.String("id", c.in.id), slog.String("session", c.id), slog.Int("utterance", t.index)}
+	attrs = append(attrs, t.figures(t.form, done, reason)...)
 	if err != nil {
 		attrs = append(attrs, c.server.logError(err))
 	}

@@ -12,9 +12,9 @@ import (
 // what is left, and why it ends.
 func (c *session) write() {
 	defer c.guard()
-	ping := time.NewTicker(c.timing.ping)
+	ping := time.NewTicker(c.limits.PingInterval)
 	defer ping.Stop()
-	idle := time.NewTimer(c.server.opts.Limits.IdleTimeout)
+	idle := time.NewTimer(c.limits.IdleTimeout)
 	defer idle.Stop()
 	draining := c.server.draining
 	for !c.finished() {
@@ -32,7 +32,7 @@ func (c *session) write() {
 		case <-ping.C:
 			c.transmit(outgoing{kind: websocket.PingMessage})
 		case <-idle.C:
-			left := c.server.opts.Limits.IdleTimeout - c.idle()
+			left := c.limits.IdleTimeout - c.idle()
 			if left <= 0 {
 				c.finish(closedIdle)
 			}
@@ -48,9 +48,9 @@ func (c *session) write() {
 
 // transmit sends one message within its deadline. A failure ends the connection.
 func (c *session) transmit(m outgoing) bool {
-	most := c.server.opts.Limits.WriteTimeout
+	most := c.limits.WriteTimeout
 	if c.finished() && c.ending.drop {
-		most = min(most, c.timing.closing)
+		most = min(most, closingTimeout)
 	}
 	var err error
 	if deadline := time.Now().Add(most); m.kind == websocket.PingMessage || m.kind == websocket.PongMessage {
@@ -81,7 +81,7 @@ func (c *session) close() {
 	last := time.Now().Add(limits.LagTimeout + time.Duration(limits.PendingBytes)*time.Second/second)
 	for time.Now().Before(last) && !isClosed(c.gone) {
 		if c.server.stop.Err() != nil { // so does the server, and not for long
-			last = earlier(last, time.Now().Add(c.timing.closing))
+			last = earlier(last, time.Now().Add(closingTimeout))
 		}
 		m, ok := c.out.take()
 		if !ok {
@@ -94,12 +94,12 @@ func (c *session) close() {
 	if c.ending.code == websocket.CloseAbnormalClosure {
 		return // which is never sent
 	}
-	answer := c.timing.closing
+	answer := closingTimeout
 	if !c.ending.drop {
-		answer = c.timing.answer
+		answer = answerTimeout
 	}
 	c.expect(answer, true)
-	_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(c.ending.code, c.ending.reason), time.Now().Add(c.timing.closing))
+	_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(c.ending.code, c.ending.reason), time.Now().Add(closingTimeout))
 }
 
 // timedOut tells whether a deadline has passed; package websocket has errors of its own

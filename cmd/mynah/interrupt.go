@@ -11,11 +11,13 @@ import (
 )
 
 // interrupts turns signals into an orderly end: the first cancels the context, the
-// second aborts the output and ends the program at once.
+// second aborts the output and ends the program at once. A program that has more to put
+// in order (hurryOnSecond) is hurried by the second, and ended by the third.
 type interrupts struct {
 	signals chan os.Signal
 	mu      sync.Mutex
 	abort   func()
+	hurry   func()
 }
 
 // catchInterrupts returns a context that ends with the first SIGINT, SIGTERM or
@@ -32,6 +34,9 @@ func catchInterrupts() (context.Context, *interrupts) {
 		<-i.signals
 		cancel()
 		<-i.signals
+		if i.hurried() {
+			<-i.signals
+		}
 		i.mu.Lock()
 		if i.abort != nil {
 			i.abort()
@@ -66,4 +71,22 @@ func (i *interrupts) onSecond(abort func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.abort = abort
+}
+
+// hurryOnSecond sets what a second signal does instead of ending the program.
+func (i *interrupts) hurryOnSecond(hurry func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.hurry = hurry
+}
+
+// hurried does what a second signal does without ending the program, if there is that.
+func (i *interrupts) hurried() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.hurry == nil {
+		return false
+	}
+	i.hurry()
+	return true
 }

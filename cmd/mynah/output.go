@@ -54,7 +54,13 @@ func (c *sayCommand) output(p *program) (output, error) {
 	if *format == "" {
 		return o, usageErrorf("%s: %s: the name tells no format; end it in %s, or add --format", where, o.path, extensions())
 	}
-	return o, c.checkEncoding(p, &o.encoding)
+	if err := c.checkEncoding(p, &o.encoding); err != nil {
+		return o, err
+	}
+	if named := formatOf(o.path); !c.Quiet && named != "" && !strings.EqualFold(string(named), string(*format)) && o.path != standardOutput {
+		p.warn(fmt.Sprintf("%s is named like %s and will hold %s", o.path, named, *format))
+	}
+	return o, nil
 }
 
 // checkEncoding refuses what cannot be made here, as far as that does not depend on
@@ -92,11 +98,11 @@ func formatOf(path string) audio.Format {
 	return format
 }
 
-// extensions lists the usual extension of each format that can be made here.
+// extensions lists the extensions of all formats that can be made here.
 func extensions() string {
 	var list []string
 	for _, format := range audio.Formats() {
-		list = append(list, audio.Extensions(format)[0])
+		list = append(list, audio.Extensions(format)...)
 	}
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]

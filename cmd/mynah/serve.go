@@ -195,7 +195,7 @@ func (s *service) debug() error {
 
 // run listens, loads, serves, and drains when a signal asks for it.
 func (s *service) run(listener net.Listener) error {
-	ctx, _ := catchInterrupts()
+	ctx, signals := catchInterrupts()
 	served := make(chan error, 1)
 	scheme, serve := "http", func() error { return s.server.Serve(listener) }
 	if c := s.command; c.TLSCert != "" {
@@ -216,7 +216,10 @@ func (s *service) run(listener net.Listener) error {
 		case <-ctx.Done():
 		}
 	}
-	return s.end(err)
+	hurried, hurry := context.WithCancel(context.Background())
+	defer hurry()
+	signals.hurryOnSecond(hurry)
+	return s.end(hurried, err)
 }
 
 // optionError makes a mistake on the command line of what the server says of an option.
@@ -259,8 +262,9 @@ func (s *service) load(ctx context.Context, served chan error) (*synth.Model, er
 	return model, nil
 }
 
-// end drains the server. A failure before goes before.
-func (s *service) end(failure error) error {
+// end drains the server, without patience once hurried is over. A failure before goes
+// before.
+func (s *service) end(hurried context.Context, failure error) error {
 	limits := s.command.limits()
 	if failure == nil {
 		grace := limits.DrainGrace
@@ -269,7 +273,7 @@ func (s *service) end(failure error) error {
 		}
 		s.say(fmt.Sprintf("ending: live requests may finish within %v, a second signal ends them", limits.DrainDelay+grace))
 	}
-	err := s.server.Shutdown(context.Background())
+	err := s.server.Shutdown(hurried)
 	if failure != nil {
 		return failure
 	}

@@ -24,14 +24,19 @@ type limitFlags struct {
 	MaxBatch       int `help:"MiB of audio that all batches together hold until their answers leave." placeholder:"MIB" range:"1,65536" unset:"64" group:"limits"`
 	MaxConnections int `help:"Open connections." placeholder:"N" range:"1,1000000" unset:"512" group:"limits"`
 	MaxWebsockets  int `help:"WebSockets among them." placeholder:"N" range:"1,1000000" unset:"128" group:"limits"`
+	MaxUtterances  int `help:"Utterances of one WebSocket that are spoken or wait." placeholder:"N" range:"1,100000" unset:"64" group:"limits"`
 
-	HeaderTimeout duration `help:"Time for a request's header to arrive." placeholder:"TIME" unset:"10s" group:"limits"`
-	BodyTimeout   duration `help:"Time for a request's body to arrive." placeholder:"TIME" unset:"30s" group:"limits"`
-	WriteTimeout  duration `help:"Time that a client may take no bytes at all." placeholder:"TIME" unset:"10s" group:"limits"`
-	LagTimeout    duration `help:"Time that a client may keep the server waiting beyond what it hears in it." placeholder:"TIME" unset:"30s" group:"limits"`
-	IdleTimeout   duration `help:"Time that a connection may stay without a request, or a WebSocket without a message." placeholder:"TIME" unset:"3m" group:"limits"`
-	DrainDelay    duration `help:"Time from the signal to end, which /ready tells at once, to refusing requests." placeholder:"TIME" unset:"0s" group:"limits"`
-	DrainGrace    duration `help:"Time for live requests to finish after that." placeholder:"TIME" unset:"30s" group:"limits"`
+	HeaderTimeout  duration `help:"Time for a request's header to arrive." placeholder:"TIME" unset:"10s" group:"limits"`
+	BodyTimeout    duration `help:"Time for a request's body to arrive." placeholder:"TIME" unset:"30s" group:"limits"`
+	WriteTimeout   duration `help:"Time that a client may take no bytes at all." placeholder:"TIME" unset:"10s" group:"limits"`
+	LagTimeout     duration `help:"Time that a client may keep the server waiting beyond what it hears in it." placeholder:"TIME" unset:"30s" group:"limits"`
+	IdleTimeout    duration `help:"Time that a connection may stay without a request, or a WebSocket without a message." placeholder:"TIME" unset:"3m" group:"limits"`
+	PingInterval   duration `help:"Time between pings of a WebSocket." placeholder:"TIME" unset:"20s" group:"limits"`
+	SilenceTimeout duration `help:"Time that a WebSocket's client may neither send nor take anything, answers to pings included." placeholder:"TIME" unset:"60s" group:"limits"`
+	TextTimeout    duration `help:"Time that an utterance whose speech has begun waits for more of its text." placeholder:"TIME" unset:"30s" group:"limits"`
+	ListenAhead    duration `help:"Audio that is computed ahead of what a WebSocket's client says that it has heard." placeholder:"TIME" unset:"5s" group:"limits"`
+	DrainDelay     duration `help:"Time from the signal to end, which /ready tells at once, to refusing requests." placeholder:"TIME" unset:"0s" group:"limits"`
+	DrainGrace     duration `help:"Time for live requests to finish after that." placeholder:"TIME" unset:"30s" group:"limits"`
 }
 
 // limits puts the flags into the server's terms.
@@ -40,7 +45,8 @@ func (f *limitFlags) limits() server.Limits {
 	return server.Limits{
 		InputRunes: f.MaxInput, BodyBytes: mib * int64(f.MaxBody), Live: f.MaxLive, Queue: f.MaxQueue, Ahead: f.MaxAhead,
 		PendingBytes: mib * int64(f.MaxPending), BatchBytes: mib * int64(f.MaxBatch),
-		Connections: f.MaxConnections, WebSockets: f.MaxWebsockets,
+		Connections: f.MaxConnections, WebSockets: f.MaxWebsockets, Utterances: f.MaxUtterances,
+		PingInterval: time.Duration(f.PingInterval), SilenceTimeout: time.Duration(f.SilenceTimeout), TextTimeout: time.Duration(f.TextTimeout), ListenAhead: time.Duration(f.ListenAhead),
 		HeaderTimeout: time.Duration(f.HeaderTimeout), BodyTimeout: time.Duration(f.BodyTimeout), WriteTimeout: time.Duration(f.WriteTimeout),
 		LagTimeout: time.Duration(f.LagTimeout), IdleTimeout: time.Duration(f.IdleTimeout),
 		DrainDelay: time.Duration(f.DrainDelay), DrainGrace: time.Duration(f.DrainGrace),

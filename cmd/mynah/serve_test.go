@@ -173,15 +173,35 @@ func TestServeDrains(t *testing.T) {
 	}
 }
 
-// A second signal ends it at once.
+// A second signal cuts off whoever still listens, and says so. Nobody does, or one.
 func TestServeSecondSignal(t *testing.T) {
+	t.Run("a listener", func(t *testing.T) {
+		s := serve(t, "--drain-delay", "1h", "--max-ahead", "1")
+		resp, err := http.Post(s.url+"/v1/audio/speech", "application/json", strings.NewReader(`{"input":"`+strings.Repeat("This takes long. ", 200)+`","response_format":"pcm"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close() // unread: the server waits for it
+		if err := s.command.Process.Signal(os.Interrupt); err != nil {
+			t.Skip("no signals here")
+		}
+		s.await("ending")
+		_ = s.command.Process.Signal(os.Interrupt)
+		if code := s.end(); code != exitPartly {
+			t.Errorf("exit code %d", code)
+		}
+		log := s.log.String()
+		if !strings.Contains(log, "1 live request cancelled") || !strings.Contains(log, "path=/v1/audio/speech status=503") {
+			t.Errorf("the log does not tell of it:\n%s", log)
+		}
+	})
 	s := serve(t, "--drain-delay", "1h")
 	if err := s.command.Process.Signal(os.Interrupt); err != nil {
 		t.Skip("no signals here")
 	}
 	s.await("ending")
 	_ = s.command.Process.Signal(os.Interrupt)
-	if code := s.end(); code != exitFailed {
+	if code := s.end(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -51,11 +51,18 @@ type engine struct {
 	places   int    // taken by live requests
 	made     uint64 // frames since the model was opened
 
+	clips     int        // of Listen, that have a place
+	hearings  []*hearing // of them, those whose encoders are ready
+	forgotten []digest   // voices
+	kept      int64      // bytes
+
 	// The goroutine's own.
 	utterances []*utterance // live, in the order in which they began
 	pool       pool
-	prefixes   prefixCache
+	prefixes   prefixes
+	voices     voices
 	pace       pace
+	skipped    int                      // rounds in which no clip was worked on, though there was one
 	fault      func(u *utterance) error // of tests: an error instead of a frame
 	batch
 }
@@ -76,6 +83,7 @@ func newEngine(m *Model, opts Options) *engine {
 	e := &engine{
 		m: m, live: opts.MaxLive, queued: max(0, opts.MaxQueue), ahead: opts.Ahead, prof: opts.Profile,
 		signal: make(chan struct{}, 1), stopped: make(chan struct{}),
+		prefixes: prefixes{most: prefixBytes}, voices: voices{most: voiceBytes},
 	}
 	h := m.cfg.Talker.Hidden
 	e.batch = batch{
@@ -142,6 +150,10 @@ func (e *engine) run() {
 	e.mu.Lock()
 	queue := e.queue
 	e.queue = nil
+	for _, h := range e.hearings {
+		e.settle(h, ErrClosed)
+	}
+	e.hearings = nil
 	e.mu.Unlock()
 	for _, s := range queue {
 		s.deliverError(ErrClosed)
@@ -155,8 +167,12 @@ func (e *engine) run() {
 func (e *engine) next() bool {
 	for {
 		e.sweep()
+		e.forgetSome()
 		if e.begin() {
 			return false
+		}
+		if e.firstHearing() != nil {
+			return true
 		}
 		if slices.ContainsFunc(e.utterances, func(u *utterance) bool { return u.waitsFor() == nothing }) {
 			return true
@@ -205,7 +221,8 @@ func (e *engine) end(u *utterance) {
 	e.mu.Unlock()
 }
 
-// round computes slices of prompts and a frame of every utterance that can have one.
+// round computes slices of prompts, a frame of every utterance that can have one, and a
+// piece of a clip if nobody waits for it.
 // A panic is a fault of ours: it fails the streams that are open, with the place in the
 // error, and not the process.
 func (e *engine) round() {
@@ -226,6 +243,7 @@ func (e *engine) round() {
 		}
 	}
 	e.step(e.ready)
+	e.hearSome()
 }
 
 // prepareSome brings utterances to their first frame, those that wait longest first, for as
@@ -294,13 +312,18 @@ type Load struct {
 	Live, Queued      int
 	MaxLive, MaxQueue int
 	Frames            uint64 // computed since the model was opened
+	Listening         int    // clips with the engine
+	Kept              int64  // bytes of what is kept to speak sooner in voices that were used
 	Draining          bool
 }
 
 func (e *engine) load() Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Load{Live: e.places, Queued: len(e.queue), MaxLive: e.live, MaxQueue: e.queued, Frames: e.made, Draining: e.draining}
+	return Load{
+		Live: e.places, Queued: len(e.queue), MaxLive: e.live, MaxQueue: e.queued, Frames: e.made,
+		Listening: e.clips, Kept: e.kept, Draining: e.draining,
+	}
 }
 
 func (e *engine) drain() {

@@ -93,6 +93,11 @@ type Model struct {
 	pred     *predictor.Model
 	codec    *codec.Decoder
 	weights  []io.Closer
+	digest   func() (string, error) // computes it once
+
+	encoderSource encoderSource
+	loading       sync.Mutex // guards what follows
+	encoders      *encoders  // once somebody needed them
 
 	// The engine's goroutine alone computes, with these.
 	engine *engine
@@ -117,6 +122,7 @@ type Info struct {
 	Speakers   []string // preset voices, sorted
 	Languages  []string // names that a request may use besides "auto", sorted
 	Instruct   bool     // whether the checkpoint takes instructions
+	Cloning    bool     // whether Listen can make references: a Base checkpoint with both encoders
 	Bytes      int64    // of the tensors in its files
 	Precision  Precision
 	Threads    int // workers
@@ -177,6 +183,19 @@ type source struct {
 	main, speech *safetensors.Set // the models' weights, and the codec's
 }
 
+// digest identifies the checkpoint by its contents.
+func (src *source) digest(cache string) (string, error) {
+	switch {
+	case src.packed != nil:
+		return src.packed.Source, nil
+	case src.dir != "" && cache != "":
+		return packed.Cache{Dir: cache}.Digest(src.dir)
+	case src.dir != "":
+		return packed.DigestDir(src.dir)
+	}
+	return packed.Digest(src.fsys, func(name string) (string, error) { return packed.Sum(src.fsys, name) })
+}
+
 // open opens a model. A packed file is closed with it, also if that fails.
 func open(src *source, name string, opts Options) (*Model, error) {
 	src.fsys = RegularFiles(src.fsys)
@@ -211,8 +230,10 @@ func (m *Model) open(src *source, name string, opts Options) error {
 	if opts.Profile != nil {
 		m.ps.Watch = opts.Profile
 	}
+	m.encoderSource = m.findEncoders(src)
 	m.engine = newEngine(m, opts)
 	m.info = m.describe(name, opts.Threads)
+	m.digest = sync.OnceValues(func() (string, error) { return src.digest(opts.Cache) })
 	m.info.Precision = opts.Precision
 	return nil
 }
@@ -322,6 +343,7 @@ func (m *Model) describe(name string, threads int) Info {
 		Name: name, Kind: m.cfg.Kind, Size: m.cfg.Size, SampleRate: m.codec.SampleRate(), FrameSize: m.codec.Hop(),
 		Speakers: prompt.Speakers(&m.cfg.Talker.Config), Languages: prompt.Languages(&m.cfg.Talker.Config),
 		Instruct: m.cfg.Kind != Base && !m.cfg.dropsInstruct(), Threads: threads, MaxFrames: m.defaults.maxFrames,
+		Cloning: m.encoderSource.missing == nil,
 	}
 	info.Bytes = m.info.Bytes
 	return info
@@ -341,6 +363,8 @@ func (m *Model) Close() error {
 	m.closing.Do(func() {
 		m.engine.close()
 		m.team.Close()
+		m.loading.Lock() // the encoders may just be loaded
+		defer m.loading.Unlock()
 		m.closed = m.closeWeights()
 	})
 	return m.closed

@@ -19,6 +19,8 @@ const (
 type pace struct {
 	row   time.Duration // a prompt row
 	round time.Duration // a frame of every stream that had one
+
+	hearing time.Duration // a step of a clip: the longest, which fades
 }
 
 // slice returns how many prompt rows may go through the talker in so much time.
@@ -62,7 +64,7 @@ func (u *utterance) prefill(left time.Duration) error {
 	u.m.talker.Extend(u.m.work, u.m.ts, state, u.prompt.Rows[u.heard*h:(u.heard+n)*h], nil)
 	u.heard += n
 	if u.heard == u.prompt.Prefix {
-		u.e.prefixes.put(u.prefixKey(), state.Prefix())
+		u.keepPrefix()
 	}
 	if u.heard == u.rows() {
 		u.m.talker.Logits(u.m.work, state)
@@ -81,22 +83,6 @@ func (u *utterance) record(stage profile.Stage) {
 	u.working = 0
 }
 
-// loadPrefix takes the keys and values of the rows before the text from the cache, if
-// they are there.
-func (u *utterance) loadPrefix() bool {
-	p := u.e.prefixes.get(u.prefixKey())
-	if p == nil {
-		return false
-	}
-	u.place.talker.Load(p)
-	u.heard = u.prompt.Prefix
-	return true
-}
-
-func (u *utterance) prefixKey() [32]byte {
-	return prefixKey(u.prompt.Rows[:u.prompt.Prefix*u.m.cfg.Talker.Hidden])
-}
-
 // hearReference brings the codec past some frames of the reference: the voice goes on as
 // if it had spoken them.
 func (u *utterance) hearReference() error {
@@ -111,6 +97,7 @@ func (u *utterance) hearReference() error {
 	u.working += time.Since(started)
 	if len(u.unheard) == 0 {
 		u.phase = phaseFrames
+		u.keepVoice()
 		u.record(profile.Reference)
 	}
 	return nil

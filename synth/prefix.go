@@ -1,66 +1,64 @@
 package synth
 
 import (
-	"container/list"
-	"crypto/sha256"
-	"encoding/binary"
-	"math"
-
+	"github.com/mynah-tts/mynah/codec"
 	"github.com/mynah-tts/mynah/internal/nn"
 )
 
-// prefixBytes bounds the memory of the prefix cache. A prefix of the 0.6B takes two
-// megabytes without an instruction.
-const prefixBytes = 64 << 20
+const (
+	// prefixBytes bounds the talker's keys and values of the prompt rows before the text, which
+	// are the same in all requests of one voice, language and instruction. A row of the 0.6B
+	// takes 229 kB: two megabytes for a preset, some ten for a clone with its transcript.
+	prefixBytes = 128 << 20
+	// voiceBytes bounds the codec's states behind references. One of the published checkpoints
+	// takes five megabytes.
+	voiceBytes = 64 << 20
+)
 
-// prefixCache keeps the talker's keys and values of the prompt rows before the text:
-// they are the same in all requests of one voice, language and instruction. It is
-// guarded by the model's lock.
-type prefixCache struct {
-	entries map[[sha256.Size]byte]*list.Element
-	recent  list.List // of *prefixEntry, the last used in front
-	bytes   int64
-}
+// prefixes are kept by the digest of their rows, which is exactly what they depend on.
+type prefixes = kept[*nn.Prefix]
 
-type prefixEntry struct {
-	key    [sha256.Size]byte
-	prefix *nn.Prefix
-}
+// voices are kept by the digest of the reference's codes.
+type voices = kept[*codec.Saved]
 
-// prefixKey is the digest of prompt rows: exactly what the keys and values depend on.
-func prefixKey(rows []float32) [sha256.Size]byte {
-	bits := make([]byte, 0, 4*len(rows))
-	for _, v := range rows {
-		bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(v))
-	}
-	return sha256.Sum256(bits)
-}
-
-// get returns the prefix of a key, or nil.
-func (c *prefixCache) get(key [sha256.Size]byte) *nn.Prefix {
-	e, ok := c.entries[key]
-	if !ok {
-		return nil
-	}
-	c.recent.MoveToFront(e)
-	return e.Value.(*prefixEntry).prefix
-}
-
-// put keeps a prefix and drops those that were not used for longest while there is
-// no room. One that is larger than all the room is not kept.
-func (c *prefixCache) put(key [sha256.Size]byte, p *nn.Prefix) {
-	if p.Bytes() > prefixBytes || c.entries[key] != nil {
+// keepPrefix keeps the keys and values of the rows that the talker has heard.
+func (u *utterance) keepPrefix() {
+	if u.plan.unkept {
 		return
 	}
-	if c.entries == nil {
-		c.entries = map[[sha256.Size]byte]*list.Element{}
+	u.e.prefixes.put(u.prefixKey(), u.plan.voiceKey, u.place.talker.Prefix())
+	u.e.count()
+}
+
+// loadPrefix takes the keys and values of the rows before the text, if they are kept.
+func (u *utterance) loadPrefix() bool {
+	p, ok := u.e.prefixes.get(u.prefixKey())
+	if !ok {
+		return false
 	}
-	c.entries[key] = c.recent.PushFront(&prefixEntry{key, p})
-	c.bytes += p.Bytes()
-	for c.bytes > prefixBytes {
-		last := c.recent.Back()
-		entry := c.recent.Remove(last).(*prefixEntry)
-		delete(c.entries, entry.key)
-		c.bytes -= entry.prefix.Bytes()
+	u.place.talker.Load(p)
+	u.heard = u.prompt.Prefix
+	return true
+}
+
+func (u *utterance) prefixKey() digest {
+	return digestOf(u.prompt.Rows[:u.prompt.Prefix*u.m.cfg.Talker.Hidden])
+}
+
+// keepVoice keeps the codec's state behind the reference.
+func (u *utterance) keepVoice() {
+	if u.plan.unkept {
+		return
 	}
+	u.e.voices.put(digestOf(u.request.RefCodes), u.plan.voiceKey, u.place.codec.Save())
+	u.e.count()
+}
+
+// loadVoice takes the codec's state behind the reference, if it is kept.
+func (u *utterance) loadVoice() bool {
+	s, ok := u.e.voices.get(digestOf(u.request.RefCodes))
+	if ok {
+		u.place.codec.Load(s)
+	}
+	return ok
 }

@@ -39,23 +39,3 @@ func TestPrefixCache(t *testing.T) {
 		}
 	}
 }
-
-// TestPrefixCacheIsBounded fills the cache beyond its room: what was used last stays.
-func TestPrefixCacheIsBounded(t *testing.T) {
-	m := tiny(t, CustomVoice, 1)
-	say(t, m, Request{Text: "Fill.", Voice: "ryan", MaxFrames: 1})
-	c := &m.engine.prefixes
-	var one = c.recent.Front().Value.(*prefixEntry)
-	c.bytes = prefixBytes // as if others filled it
-	var key [32]byte
-	for i := range 5 {
-		key[0] = byte(i)
-		c.put(key, one.prefix)
-		if c.get(key) == nil && c.recent.Len() > 0 {
-			t.Error("the newest prefix is gone")
-		}
-	}
-	if c.bytes > prefixBytes {
-		t.Errorf("%d bytes, allowed are %d", c.bytes, prefixBytes)
-	}
-}

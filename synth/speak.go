@@ -109,6 +109,9 @@ type plan struct {
 	talker, residual sampler.Params
 	trace            Tracer // or nil
 	noise            func(segment int) sampler.Noise
+
+	voiceKey digest
+	unkept   bool // nothing of the voice is to be kept: of the engine's goroutine once it is admitted
 }
 
 // plan checks a request but for its text.
@@ -138,6 +141,7 @@ func (m *Model) plan(r Request) (*plan, error) {
 	if p.request.WholeText, err = m.wholeText(r); err != nil {
 		return nil, err
 	}
+	p.voiceKey = voiceKey(p.request.XVector, p.request.RefCodes)
 	return p, m.planText(p, r)
 }
 

@@ -42,7 +42,7 @@ func (m *Model) SpeakTraced(ctx context.Context, r Request, t Tracer) (*Stream, 
 // traceBegin shows the beginning of a segment.
 func (u *utterance) traceBegin() {
 	if t := u.plan.trace; t != nil {
-		t.Begin(u.prompt.Rows, u.unheard)
+		t.Begin(u.prompt.Rows, u.request.RefCodes)
 	}
 }
 

@@ -165,6 +165,9 @@ func (u *utterance) takePlace() {
 	u.place.residual.Reset(u.plan.residual, noise)
 	u.place.noise = noise
 	u.unheard = u.request.RefCodes
+	if len(u.unheard) > 0 && u.loadVoice() {
+		u.unheard = nil
+	}
 }
 
 func (u *utterance) tellStart() {

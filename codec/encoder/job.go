@@ -16,7 +16,7 @@ const (
 )
 
 // eluMACs is the cost of an activation in multiply-adds, roughly.
-const eluMACs = 32
+const eluMACs = 16
 
 // convJob is one convolution of a chunk, with the activation of its results while they are still in the cache:
 //
@@ -54,7 +54,7 @@ func (j *convJob) tile(r0, r1, o0, o1 int) {
 		return
 	}
 	for r := r0; r < r1; r++ {
-		elu(j.act[r*outs+o0:r*outs+o1], j.dst[r*outs+o0:r*outs+o1])
+		kernel.ELUF32(j.act[r*outs+o0:r*outs+o1], j.dst[r*outs+o0:r*outs+o1])
 	}
 }
 
@@ -81,11 +81,11 @@ func (j *unitJob) Part(worker, workers int) {
 		r1 := min(r0+rowTile, hi)
 		n := r1 - r0
 		j.narrow.multiply(h, inner, j.x, r0, r1, 0, inner)
-		elu(h[:n*inner], h[:n*inner])
+		kernel.ELUF32(h[:n*inner], h[:n*inner])
 		j.widen.multiply(y, outs, h, 0, n, 0, outs)
 		stream := j.stream[r0*outs : r1*outs]
 		kernel.AddF32(stream, y[:n*outs])
-		elu(j.act[r0*outs:r1*outs], stream)
+		kernel.ELUF32(j.act[r0*outs:r1*outs], stream)
 	}
 }
 

@@ -25,6 +25,12 @@ func SiLUMulF32(dst, gate, up []float32) {
 // GELUF32 is the exact form of GELU, in place: x[i] = x[i] * (1 + erf(x[i]/√2)) / 2, within 1e-6.
 func GELUF32(x []float32) { geluF32(x) }
 
+// ELUF32 is dst[i] = x[i], or exp(x[i]) - 1 where x[i] is negative, within 2e-7 of its magnitude. dst is as long as x and may be x.
+func ELUF32(dst, x []float32) {
+	mustEqual("ELUF32", "dst", len(dst), "x", len(x))
+	eluF32(dst, x)
+}
+
 // SnakeF32 is the SnakeBeta activation over one row of channels:
 //
 //	dst[i] = x[i] + ib[i] * sin(x[i]*a[i])²
@@ -74,6 +80,9 @@ const (
 	expMin = -87.33654
 	expMax = 88.37626
 )
+
+// eluMin is where exp(x) - 1 has long become -1.
+const eluMin = -80
 
 // ln(2) and π in two and three parts for range reduction; the leading parts have so few bits that n*part is exact.
 const (

@@ -15,6 +15,9 @@ import (
 var expTable = [...]float32{math.Log2E, roundMagic + 127, ln2Hi, ln2Lo, exp6, exp5, exp4, exp3, exp2, 1, expMin, expMax}
 
 //lint:ignore U1000 read by the assembly
+var eluFloor float32 = eluMin
+
+//lint:ignore U1000 read by the assembly
 var geluTable = [...]float32{-0.5, geluP, gelu6, gelu5, gelu4, gelu3, gelu2, gelu1}
 
 //lint:ignore U1000 read by the assembly
@@ -47,6 +50,12 @@ func siluMulF32AVX512(dst, gate, up *float32, n int)
 
 //go:noescape
 func geluF32AVX2(x *float32, n int)
+
+//go:noescape
+func eluF32AVX2(dst, x *float32, n int)
+
+//go:noescape
+func eluF32AVX512(dst, x *float32, n int)
 
 //go:noescape
 func snakeF32AVX2(dst, x, a, ib *float32, n int)
@@ -95,6 +104,17 @@ func geluF32(x []float32) {
 		return
 	}
 	geluF32AVX2(unsafe.SliceData(x), len(x))
+}
+
+func eluF32(dst, x []float32) {
+	switch level {
+	case cpu.AVX512:
+		eluF32AVX512(unsafe.SliceData(dst), unsafe.SliceData(x), len(dst))
+	case cpu.AVX2:
+		eluF32AVX2(unsafe.SliceData(dst), unsafe.SliceData(x), len(dst))
+	default:
+		eluF32Generic(dst, x)
+	}
 }
 
 func snakeF32(dst, x, a, ib []float32) {

@@ -267,6 +267,61 @@ done:
 	VZEROUPPER
 	RET
 
+// ELU takes min(x, 0) apart as EXP does, without its bounds: n is at least -115 here.
+#define ZERO  MIN
+#define FLOOR MAX
+
+#define ELU(LOAD, STORE) \
+	LOAD((SI), Y0)              \
+	VMINPS       Y0, ZERO, Y1   \
+	VMAXPS       Y1, FLOOR, Y1  \
+	VMAXPS       Y0, ZERO, Y0   \
+	VMOVAPS      MAGIC, Y2      \
+	VFMADD231PS  LOG2E, Y1, Y2  \
+	VPSLLD       $23, Y2, Y3    \
+	VSUBPS       MAGIC, Y2, Y2  \
+	VFNMADD231PS LN2HI, Y2, Y1  \
+	VFNMADD231PS LN2LO, Y2, Y1  \
+	VMOVAPS      EXP6, Y2       \
+	VFMADD213PS  EXP5, Y1, Y2   \
+	VFMADD213PS  EXP4, Y1, Y2   \
+	VFMADD213PS  EXP3, Y1, Y2   \
+	VFMADD213PS  EXP2, Y1, Y2   \
+	VMULPS       Y1, Y2, Y2     \
+	VFMADD213PS  Y1, Y1, Y2     \
+	VSUBPS       ONE, Y3, Y1    \
+	VFMADD213PS  Y1, Y3, Y2     \
+	VADDPS       Y2, Y0, Y0     \
+	STORE(Y0, (DI), Y1)
+
+// func eluF32AVX2(dst, x *float32, n int)
+TEXT ·eluF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	EXPCONSTANTS
+	VXORPS       ZERO, ZERO, ZERO
+	VBROADCASTSS ·eluFloor(SB), FLOOR
+	SUBQ         $8, CX
+	JL           tail
+
+loop:
+	ELU(FULL, STOREFULL)
+	ADDQ $32, DI
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JGE  loop
+
+tail:
+	ADDQ $8, CX
+	JZ   done
+	MASK
+	ELU(PART, STOREPART)
+
+done:
+	VZEROUPPER
+	RET
+
 // Constants of SNAKE. π comes in two parts: the first product is exact within a fused multiply-add.
 #define INVPI  Y15
 #define PIA    Y14

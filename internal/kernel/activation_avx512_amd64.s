@@ -102,6 +102,63 @@ done:
 	VZEROUPPER
 	RET
 
+// ELU does the 16 elements, or those of K1.
+#define ZERO  MIN
+#define FLOOR MAX
+
+#define ELU \
+	VMOVUPS.Z    (SI), K1, Z0   \
+	VMINPS       Z0, ZERO, Z1   \
+	VMAXPS       Z1, FLOOR, Z1  \
+	VMAXPS       Z0, ZERO, Z0   \
+	VMOVAPS      MAGIC, Z2      \
+	VFMADD231PS  LOG2E, Z1, Z2  \
+	VPSLLD       $23, Z2, Z3    \
+	VSUBPS       MAGIC, Z2, Z2  \
+	VFNMADD231PS LN2HI, Z2, Z1  \
+	VFNMADD231PS LN2LO, Z2, Z1  \
+	VMOVAPS      EXP6, Z2       \
+	VFMADD213PS  EXP5, Z1, Z2   \
+	VFMADD213PS  EXP4, Z1, Z2   \
+	VFMADD213PS  EXP3, Z1, Z2   \
+	VFMADD213PS  EXP2, Z1, Z2   \
+	VMULPS       Z1, Z2, Z2     \
+	VFMADD213PS  Z1, Z1, Z2     \
+	VSUBPS       ONE, Z3, Z1    \
+	VFMADD213PS  Z1, Z3, Z2     \
+	VADDPS       Z2, Z0, Z0     \
+	VMOVUPS      Z0, K1, (DI)
+
+// func eluF32AVX512(dst, x *float32, n int)
+TEXT ·eluF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	EXPCONSTANTS
+	VPXORD       ZERO, ZERO, ZERO
+	VBROADCASTSS ·eluFloor(SB), FLOOR
+	MOVL         $16, CX
+	MASK
+	MOVQ         n+16(FP), CX
+	SUBQ         $16, CX
+	JL           tail
+
+loop:
+	ELU
+	ADDQ $64, DI
+	ADDQ $64, SI
+	SUBQ $16, CX
+	JGE  loop
+
+tail:
+	ADDQ $16, CX
+	JZ   done
+	MASK
+	ELU
+
+done:
+	VZEROUPPER
+	RET
+
 // Constants of SNAKE. π comes in two parts: the first product is exact within a fused multiply-add.
 #define INVPI  Z16
 #define PIA    Z17

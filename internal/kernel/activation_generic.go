@@ -78,6 +78,25 @@ func geluF32Generic(x []float32) {
 	}
 }
 
+// eluF32Generic goes one way for both signs: their order is random, and a branch on it would be guessed wrong half the time. With
+// min(x, 0) = n*ln(2) + r it is 2ⁿ * (exp(r) - 1) + (2ⁿ - 1), by the polynomial of exp, so that small values keep their precision.
+func eluF32Generic(dst, x []float32) {
+	x = x[:len(dst)]
+	for i, v := range x {
+		low := max(min(v, 0), eluMin)
+		n := float32(low*math.Log2E) + roundMagic - roundMagic
+		r := low - n*ln2Hi - n*ln2Lo
+		q := float32(exp6)
+		q = q*r + exp5
+		q = q*r + exp4
+		q = q*r + exp3
+		q = q*r + exp2
+		p := r + r*(q*r)
+		s := math.Float32frombits(uint32(int32(n)+127) << 23)
+		dst[i] = max(v, 0) + (p*s + (s - 1))
+	}
+}
+
 func snakeF32Generic(dst, x, a, ib []float32) {
 	x, a, ib = x[:len(dst)], a[:len(dst)], ib[:len(dst)]
 	for i, v := range x {

@@ -164,6 +164,59 @@ func TestGELUF32(t *testing.T) {
 	})
 }
 
+// TestELUF32 compares with the exact function, and the bits of a value alone with those among others, at all places and lengths.
+func TestELUF32(t *testing.T) {
+	inf := float32(math.Inf(1))
+	edges := []float32{0, -1e-45, -1e-30, -1e-7, -1e-3, -0.3465, -0.3466, -0.5, -1, -3, -10, -79.9, -80, -90, -1e30, -inf, 1e-45, 1e-9, 2, 1e30, inf}
+	eachLevel(t, func(t *testing.T) {
+		x := slices.Clone(edges)
+		for v := float32(0); v > -20; v -= 1e-4 {
+			x = append(x, v, -v)
+		}
+		got := make([]float32, len(x))
+		ELUF32(got, x)
+		var worst float64
+		for i, v := range x {
+			want := float64(v)
+			if v < 0 {
+				want = math.Expm1(float64(v))
+			}
+			if float64(got[i]) != want {
+				worst = max(worst, math.Abs(float64(got[i])-want)/math.Abs(want))
+			}
+			if v >= 0 && got[i] != v {
+				t.Errorf("%v became %v", v, got[i])
+			}
+		}
+		if !(worst <= 2e-7) {
+			t.Errorf("largest relative error %.3g, want at most 2e-7", worst)
+		}
+		t.Logf("largest relative error %.3g", worst)
+		rng := newRand()
+		for n := range 70 {
+			x, check := f32(t, rng, places[n%len(places)], n)
+			want := make([]float32, n)
+			for i := range x {
+				x[i] *= 10
+				ELUF32(want[i:i+1], x[i:i+1])
+			}
+			ELUF32(x, x)
+			check()
+			mustMatch(t, fmt.Sprintf("%d values", n), x, want)
+		}
+		for _, n := range []int{1, 8, 16, 19} {
+			x := slices.Repeat([]float32{float32(math.NaN())}, n)
+			ELUF32(x, x)
+			for _, v := range x {
+				if v == v {
+					t.Fatalf("%d NaN became %v", n, x)
+				}
+			}
+		}
+	})
+	mustPanic(t, "ELUF32 of different lengths", func() { ELUF32(make([]float32, 3), make([]float32, 4)) })
+}
+
 // TestSiLUWide checks SiLU far out, where the exponential overflows or vanishes.
 func TestSiLUWide(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {

@@ -36,4 +36,5 @@ func scaleF32(x []float32, a float32)              { scaleF32Generic(x, a) }
 func siluF32(x []float32)                          { siluF32Generic(x) }
 func siluMulF32(dst, gate, up []float32)           { siluMulF32Generic(dst, gate, up) }
 func geluF32(x []float32)                          { geluF32Generic(x) }
+func eluF32(dst, x []float32)                      { eluF32Generic(dst, x) }
 func snakeF32(dst, x, a, ib []float32)             { snakeF32Generic(dst, x, a, ib) }

@@ -73,7 +73,7 @@ func (b *Builder) Needed(r Request) int {
 // Prompt is what the talker is given.
 type Prompt struct {
 	Rows     []float32 // [n, hidden]: the prompt rows
-	Prefix   int       // of the rows, those before the text: equal for all texts of a voice
+	Prefix   int       // of the rows, those that no text changes: equal for all texts of a voice
 	Trailing []int     // text tokens heard during generation, one a frame
 	Pad      []float32 // [hidden]: heard once Trailing has ended
 	End      int       // the token that Trailing lacks if the text is open
@@ -92,6 +92,9 @@ func (b *Builder) Build(wk *nn.Work, sc *talker.Scratch, r Request) (*Prompt, er
 			return nil, err
 		}
 		p.Trailing = b.reference(rows, r)
+		// The transcript's rows come before the text in both layouts. The last row is left out, for
+		// the talker has to hear something.
+		p.Prefix = min(p.Prefix+len(r.Reference), len(rows.rows)/b.talker.Hidden-1)
 	case r.WholeText:
 		text := rows.text(r.Text)
 		rows.add(text, b.code(b.talker.CodecPad))

@@ -1,0 +1,226 @@
+package hub
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Two pulls at once: one waits for the other, and then has nothing to do.
+func TestPullTwice(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	h := r.open()
+	s := h.store(repo)
+	if err := s.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := takeLock(filepath.Join(s.locks, repoLock))
+	if err != nil {
+		t.Skip("no locks here: ", err)
+	}
+	lock.sign()
+	r.options.NoWait = true
+	if _, err := r.pull(repo); err == nil || !strings.HasPrefix(err.Error(), "another pull of org/voice is running (pid ") {
+		t.Errorf("error %v", err)
+	}
+	if removal, err := r.settings.Removal(Name{Repo: repo}); err != nil {
+		t.Error(err)
+	} else if err := removal.Run(); err == nil || !strings.HasPrefix(err.Error(), "org/voice is being fetched (pid ") {
+		t.Errorf("error %v", err)
+	}
+	r.options.NoWait = false
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if _, err := r.pull(repo); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for waiting := 0; waiting < 2; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		waiting = strings.Count(strings.Join(r.notes, "\n"), "waiting for its end")
+		r.mu.Unlock()
+	}
+	lock.release()
+	both.Wait()
+	p, err := r.open().Plan(t.Context(), Name{Repo: repo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.holds(p, wanted(files))
+	const listings = 20 << 10
+	if sent := r.server.Sent.Load(); sent > p.Size+listings {
+		t.Errorf("%d bytes were sent for %d", sent, p.Size)
+	}
+}
+
+// A disk that fills up ends the pull in one line, and what was fetched stays.
+func TestPullDiskFull(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	mu, left := sync.Mutex{}, 150_000
+	r.change = func(h *Hub) {
+		h.writeAt = func(f writerAt, p []byte, at int64) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if left -= len(p); left < 0 {
+				return 0, &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+			}
+			return f.WriteAt(p, at)
+		}
+	}
+	_, err := r.pull(repo)
+	if err == nil || err.Error() != "the disk is full; what was fetched stays, and the same command goes on from there" {
+		t.Fatalf("error %v", err)
+	}
+	r.change = func(h *Hub) { h.free = func(string) int64 { return 100_000 } }
+	if _, err := r.pull(repo); err == nil || !strings.HasSuffix(err.Error(), "MiB free") || !strings.HasPrefix(err.Error(), "org/voice: 1 MiB are to be fetched, the disk of ") {
+		t.Errorf("error %v", err)
+	}
+	r.change = nil
+	r.server.Sent.Store(0)
+	p := r.mustPull(repo)
+	r.holds(p, wanted(files))
+	if sent := r.server.Sent.Load(); sent > p.Size-100_000 {
+		t.Errorf("%d of %d bytes were sent again", sent, p.Size)
+	}
+}
+
+// Without links the files stand in the snapshot themselves.
+func TestPullCopies(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	r.settings.Copies = true
+	p := r.mustPull(repo)
+	r.holds(p, wanted(files))
+	if info, err := os.Lstat(filepath.Join(p.Path, "model.safetensors")); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("%v, %v", info, err)
+	}
+	r.server.Sent.Store(0)
+	if again := r.mustPull(repo); again.Have != p.Size {
+		t.Error("the second pull did not find the files of the first")
+	}
+	// A blob that another revision left is copied.
+	r.settings.Copies = false
+	later := checkpoint()
+	later["vocab.json"] = []byte(`{"b": 1}`)
+	r.server.Put(repo, "main", later)
+	r.mustPull(repo)
+	r.settings.Copies = true
+	later["merges.txt"] = []byte("a b")
+	r.server.Put(repo, "main", later)
+	r.server.Sent.Store(0)
+	r.holds(r.mustPull(repo), wanted(later))
+	if sent := r.server.Sent.Load(); sent > 10_000 {
+		t.Errorf("%d bytes were sent", sent)
+	}
+}
+
+// Files that were damaged since are found by --verify, those of other sizes always.
+func TestPullRepairs(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	p := r.mustPull(repo)
+	name := filepath.Join(p.Path, "model.safetensors")
+	damaged := bytes.Clone(files["model.safetensors"])
+	damaged[1000] ^= 1
+	if err := os.WriteFile(name, damaged, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.options.Verify = true
+	r.holds(r.mustPull(repo), wanted(files))
+	r.noted("model.safetensors: its content has the SHA-256 ")
+	r.options.Verify = false
+	if err := os.Truncate(name, 9); err != nil {
+		t.Fatal(err)
+	}
+	r.holds(r.mustPull(repo), wanted(files))
+}
+
+// A repository that was renamed answers by redirects, which take the token along.
+func TestPullRenamed(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	r.settings.Token, r.server.Token = "hf_secret", "hf_secret"
+	r.server.SetFault(func(w http.ResponseWriter, q *http.Request) bool {
+		if !strings.Contains(q.URL.Path, "org/old") {
+			return false
+		}
+		w.Header().Set("Location", strings.Replace(q.URL.RequestURI(), "org/old", repo, 1))
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return true
+	})
+	r.holds(r.mustPull("org/old"), wanted(files))
+}
+
+func TestNext(t *testing.T) {
+	from, err := parseEndpoint("https://hub.example/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for location, want := range map[string]string{
+		"/b?c": "https://hub.example/b?c", "https://me:pass@other.example/x#y": "https://other.example/x",
+		"http://hub.example/a": "redirects from https to http at hub.example, which is refused",
+		"":                     "redirects to no address", "file:///x": "redirects to no address", "https://": "redirects to no address", "%zz": "redirects to no address",
+	} {
+		to, err := next(from, &http.Response{Header: http.Header{"Location": {location}}})
+		if err == nil && to.String() != want || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v, %v, want %s", location, to, err, want)
+		}
+	}
+}
+
+// A cache that cannot be written to is good for a model that is there.
+func TestPullReadOnly(t *testing.T) {
+	r := newRig(t, checkpoint())
+	p := r.mustPull(repo)
+	locks := filepath.Join(r.settings.Cache, locksDir)
+	if err := os.RemoveAll(locks); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(locks, nil, 0o666); err != nil { // nothing can be locked
+		t.Fatal(err)
+	}
+	if again := r.mustPull(repo); again.Path != p.Path {
+		t.Errorf("%s", again.Path)
+	}
+}
+
+// What kills left behind goes with the next pull: of this commit what is finished, of others
+// all. What is unfinished and was left out this time stays.
+func TestPullSweeps(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	blobs := filepath.Join(r.settings.Cache, folder(repo), blobsDir)
+	if err := os.MkdirAll(blobs, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	large := r.server.Digest(files["model.safetensors"])
+	for _, name := range []string{
+		oid + incompleteEnd, oid + journalEnd, oid + journalEnd + journalFresh, r.server.Digest(files["vocab.json"]) + journalEnd,
+		large + incompleteEnd, large + journalEnd, oid + ".incomplete",
+	} {
+		if err := os.WriteFile(filepath.Join(blobs, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.options.Exclude = []string{"model.safetensors"}
+	r.mustPull(repo)
+	left, err := filepath.Glob(filepath.Join(blobs, "*.*"))
+	if err != nil || len(left) != 3 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+	for _, name := range []string{large + incompleteEnd, large + journalEnd, oid + ".incomplete"} { // the last is another program's
+		if sizeOf(filepath.Join(blobs, name)) < 0 {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}

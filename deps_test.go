@@ -21,10 +21,11 @@ const module = "github.com/mynah-tts/mynah"
 // layers is the table of docs/architecture.md: what of ours each package may
 // import, tests left out. A folder stands for everything in it.
 var layers = map[string][]string{
-	"cmd/mynah":            {"server", "synth", "internal/batch", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
-	"server":               {"synth", "internal/audio", "web"},
+	"cmd/mynah":            {"server", "synth", "client", "internal/batch", "internal/fleet", "internal/hub", "internal/voices", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
+	"client":               {},
+	"server":               {"synth", "internal/audio", "internal/voices", "internal/wyoming", "web"},
 	"web":                  {},
-	"synth":                {"talker", "talker/prompt", "predictor", "codec", "sampler", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/team", "internal/text", "internal/tokenizer", "internal/voice"},
+	"synth":                {"talker", "talker/prompt", "predictor", "codec", "codec/encoder", "codec/speaker", "sampler", "internal/audio", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/team", "internal/text", "internal/tokenizer", "internal/voice"},
 	"talker":               {"internal/kernel", "internal/nn", "internal/safetensors"},
 	"talker/prompt":        {"talker", "internal/kernel", "internal/nn", "internal/tokenizer"},
 	"predictor":            {"internal/kernel", "internal/nn", "internal/safetensors"},
@@ -46,6 +47,11 @@ var layers = map[string][]string{
 	"internal/batch":       {"synth", "internal/audio", "internal/text", "internal/batch/loudness"},
 
 	"internal/batch/loudness": {},
+	"internal/fleet":          {"synth", "internal/batch"},
+	"internal/hub":            {},
+	"internal/hub/hubtest":    {},
+	"internal/voices":         {"synth", "internal/plainjson"},
+	"internal/wyoming":        {},
 	"internal/config":         {},
 	"internal/plainjson":      {},
 	"internal/profile":        {},

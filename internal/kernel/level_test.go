@@ -4,13 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/mynah-tts/mynah/internal/cpu"
 )
 
-// The versions for AVX-512 were also run where the CPU has none: these tests, built as a static binary, inside a small Linux
-// on an emulator that has AVX-512 (Bochs, model corei7_skylake_x).
+// The versions for AVX-512 and for VNNI and BF16 were also run where the CPU has none of them: these tests, built as a static binary, inside
+// a small Linux on an emulator (Bochs 3, models corei7_skylake_x, corei7_icelake_u, sapphire_rapids and arrow_lake).
 
 // eachLevel runs a test once for every level that this machine and this build have.
 func eachLevel(t *testing.T, test func(t *testing.T)) {
@@ -26,19 +27,28 @@ func eachLevel(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// TestRequireLevel fails if the level that runs without SetLevel is not the one named by MYNAH_REQUIRE_CPU. Whoever runs the
-// tests to prove a level sets it, so that no other level passes in its place.
+// TestRequireLevel fails if the level that runs without SetLevel is not the one named by MYNAH_REQUIRE_CPU, or if the CPU lacks what
+// is named after it, as in avx512+vnni+bf16 or avx2+vnni. Whoever runs the tests to prove a level sets it, so that no other
+// instructions pass in their place.
 func TestRequireLevel(t *testing.T) {
-	name := os.Getenv("MYNAH_REQUIRE_CPU")
-	if name == "" {
+	all := os.Getenv("MYNAH_REQUIRE_CPU")
+	if all == "" {
 		t.Skip("MYNAH_REQUIRE_CPU is not set")
 	}
-	want, err := cpu.ParseLevel(name)
+	names := strings.Split(all, "+")
+	want, err := cpu.ParseLevel(names[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	if Level() != want {
 		t.Errorf("the kernels run at level %v, MYNAH_REQUIRE_CPU demands %v", Level(), want)
+	}
+	f := cpu.Detect()
+	have := map[string]bool{"vnni": f.AVXVNNI && want == cpu.AVX2 || f.AVX512VNNI && want == cpu.AVX512, "bf16": DotsBF16()}
+	for _, name := range names[1:] {
+		if !have[name] {
+			t.Errorf("the CPU has no %s at level %v, MYNAH_REQUIRE_CPU demands it", name, want)
+		}
 	}
 }
 

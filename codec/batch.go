@@ -15,7 +15,8 @@ type Item struct {
 	Codes []int32   // [n, Groups]
 	Err   error     // what DecodeBatch reports of this stream, nil if nothing
 
-	next, end int // frames of the call: the next one to decode, and their number
+	next, end int  // frames of the call: the next one to decode, and their number
+	stop      stop // of Hear
 }
 
 // span is one stream in a step: a run of frames of the step.
@@ -65,7 +66,7 @@ func (d *Decoder) admit(sc *Scratch, it *Item) error {
 		return ErrBroken
 	case n*groups != len(it.Codes):
 		return fmt.Errorf("codec: %d codes, wanted a multiple of the %d in a frame", len(it.Codes), groups)
-	case len(it.PCM) != n*d.Hop():
+	case len(it.PCM) != n*d.Hop() && it.stop == atSamples:
 		return fmt.Errorf("codec: room for %d samples, wanted %d for %d frames", len(it.PCM), n*d.Hop(), n)
 	case n > MaxFrames-s.frame:
 		return fmt.Errorf("codec: %d frames after %d, a stream has at most %d", n, s.frame, MaxFrames)
@@ -84,8 +85,11 @@ func (d *Decoder) gather(sc *Scratch, items []Item) bool {
 			from, to := it.next, it.next+n
 			sc.spans = append(sc.spans, span{
 				item: it, state: it.State, first: sc.n, frames: n,
-				codes: it.Codes[from*d.Groups() : to*d.Groups()], pcm: it.PCM[from*d.Hop() : to*d.Hop()],
+				codes: it.Codes[from*d.Groups() : to*d.Groups()],
 			})
+			if it.stop == atSamples {
+				sc.spans[len(sc.spans)-1].pcm = it.PCM[from*d.Hop() : to*d.Hop()]
+			}
 			sc.n += n
 		}
 	}

@@ -24,11 +24,11 @@ type listener struct {
 // samples that it has alone, at every level, precision and number of workers.
 func TestBatchEqualsAlone(t *testing.T) {
 	for _, level := range []cpu.Level{cpu.Generic, kernel.Level()} {
-		for _, p := range Precisions {
+		for _, p := range precisions {
 			t.Run(fmt.Sprintf("%v/%s", level, p), func(t *testing.T) {
 				defer kernel.SetLevel(level)()
 				d := oddDecoderAt(t, Precision(p))
-				if level == cpu.Generic { // slow, and cut by the same code
+				if level == cpu.Generic || slow(Precision(p)) { // cut by the same code
 					testBatch(t, d, 2, 3, 1)
 					return
 				}
@@ -158,7 +158,7 @@ func TestBatchFailures(t *testing.T) {
 
 // TestBatchAllocatesNothing guards the step of several streams.
 func TestBatchAllocatesNothing(t *testing.T) {
-	for _, p := range Precisions {
+	for _, p := range precisions {
 		t.Run(p, func(t *testing.T) { testBatchAllocations(t, oddDecoderAt(t, Precision(p))) })
 	}
 }

@@ -1,6 +1,9 @@
 package codec
 
-import "github.com/mynah-tts/mynah/internal/nn"
+import (
+	"github.com/mynah-tts/mynah/internal/kernel"
+	"github.com/mynah-tts/mynah/internal/nn"
+)
 
 // FrameCost is the cost of decoding one frame by itself, without attention.
 func (d *Decoder) FrameCost() nn.Cost {
@@ -29,8 +32,13 @@ func (d *Decoder) FrameCost() nn.Cost {
 
 // cost is that of so many input rows.
 func (c *conv) cost(rows int) nn.Cost {
+	products := rows * c.taps // of an input row and the weights of a tap
+	if c.points != nil {
+		tiles, covered := c.frameTiles()
+		products = rows / c.rate * (tiles*kernel.WinogradPoints + (c.rate-covered)*c.taps)
+	}
 	return nn.Cost{
 		Bytes: c.bytes() + 4*int64(len(c.bias)),
-		MACs:  int64(rows) * int64(c.taps) * int64(c.in) * int64(c.outs),
+		MACs:  int64(products) * int64(c.in) * int64(c.outs),
 	}
 }

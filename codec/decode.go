@@ -35,6 +35,9 @@ func (d *Decoder) step(wk *nn.Work, sc *Scratch) {
 	sc.tap("pre_conv", n, x)
 	d.transform(wk, sc, x)
 	sc.finite(x, "pre_transformer")
+	if sc.stops(atTransformer) {
+		return
+	}
 
 	for i := range d.upsample {
 		u := &d.upsample[i]
@@ -48,10 +51,16 @@ func (d *Decoder) step(wk *nn.Work, sc *Scratch) {
 	rows := d.expand(wk, sc, &d.entry, in, out)
 	sc.tapN(rows, sc.stream[:rows*d.entry.outs], "decoder_%d/conv", 0)
 	in, out = out, in
+	if sc.stops(atEntry) {
+		return
+	}
 	for i := range d.blocks {
 		rows = d.block(wk, sc, i, in, out)
 		in, out = out, in
 		sc.finite(sc.stream[:rows*d.blocks[i].width], "decoder_%d", i+1)
+		if i == 0 && sc.stops(atBlock) {
+			return
+		}
 	}
 	d.finish(wk, sc, in, rows)
 }

@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 
+	"github.com/mynah-tts/mynah/internal/kernel"
 	"github.com/mynah-tts/mynah/internal/nn"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 )
@@ -22,6 +23,8 @@ type Decoder struct {
 	out       outConv
 	left      int       // values that a State keeps for all convolutions
 	precision Precision // of the packed weights; "" before they are
+	dots      bool      // BF16 takes dot products of bfloat16
+	plain     bool      // no minimal filtering, for tests
 }
 
 // block is one decoder block: snake (which belongs to the convolution before it), a transposed convolution to half the channels,
@@ -44,7 +47,7 @@ func LoadDecoder(w *safetensors.Set, cfg Config) (*Decoder, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("codec: config: %w", err)
 	}
-	d := &Decoder{cfg: cfg}
+	d := &Decoder{cfg: cfg, dots: kernel.DotsBF16()}
 	for _, load := range []func(*safetensors.Set) error{d.loadQuantizer, d.loadTransformer, d.loadUpsampling, d.loadBlocks} {
 		if err := load(w); err != nil {
 			return nil, fmt.Errorf("codec: %w", err)

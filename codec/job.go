@@ -26,6 +26,8 @@ type convJob struct {
 	spans []span
 	rows  int               // of all spans
 	codes *kernel.ConvCodes // x in 8 bits, for weights that are
+	pairs []uint16          // x as bfloat16, for dot products
+	room  [][]float32       // of each worker, for tiles
 }
 
 // Shapes of the tiles. A tile of rows with its inputs and results stays in a core's second-level cache while panel after panel
@@ -42,6 +44,10 @@ func (j *convJob) macs() int { return j.rows * j.conv.outs * j.conv.taps * j.con
 
 func (j *convJob) Part(worker, workers int) {
 	outs := j.conv.outs
+	if j.conv.points != nil {
+		j.tiled(worker, workers)
+		return
+	}
 	if j.rows >= manyRows*workers && (len(j.spans) == 1 || j.conv.bytes() <= keptWeights) {
 		lo, hi := team.Split(j.rows, rowGrain, worker, workers)
 		for r := lo; r < hi; r += rowTile {
@@ -117,6 +123,8 @@ func (j *convJob) multiply(dst []float32, ldd, at, step, rows, o0, o1 int) {
 	case c.int8 != nil:
 		x, w := j.codes.From(at, c.in), c.int8.From(o0)
 		kernel.ConvInt8(dst, ldd, &x, step, c.dilation, &w, bias, rows, o1-o0)
+	case c.dot != nil:
+		kernel.ConvDotBF16(dst, ldd, j.pairs[at*kernel.DotK(c.in):], step, c.taps, c.dilation, c.in, c.dot[from:], bias, rows, o1-o0)
 	case c.bf16 != nil:
 		kernel.ConvBF16(dst, ldd, j.x.data[at*c.in:], step*c.in, c.taps, c.dilation*c.in, c.in, c.bf16[from:], bias, rows, o1-o0)
 	default:
@@ -191,3 +199,22 @@ func (j *codesJob) Part(worker, workers int) {
 
 // codeMACs is the cost of quantizing a value in multiply-adds, roughly.
 const codeMACs = 16
+
+// pairsJob rounds the rows of a convolution's input to bfloat16, kept ones included.
+type pairsJob struct {
+	x     []float32 // [rows, in]
+	in    int
+	rows  int
+	pairs []uint16 // [rows, in rounded up to pairs]
+}
+
+func (j *pairsJob) Part(worker, workers int) {
+	k := kernel.DotK(j.in)
+	lo, hi := team.Split(j.rows, 1, worker, workers)
+	for r := lo; r < hi; r++ {
+		kernel.NarrowBF16(j.pairs[r*k:(r+1)*k], j.x[r*j.in:(r+1)*j.in])
+	}
+}
+
+// pairMACs is the cost of rounding a value in multiply-adds, roughly.
+const pairMACs = 4

@@ -15,7 +15,7 @@ type Precision string
 // The precisions.
 const (
 	F32  Precision = "f32"  // the checkpoint's weights, widened
-	BF16 Precision = "bf16" // weights rounded to bfloat16, float32 activations
+	BF16 Precision = "bf16" // weights rounded to bfloat16; float32 activations, but bfloat16 ones where the CPU has dot products of them
 	Int8 Precision = "int8" // 8-bit weights per output, 8-bit activations per row; sums are exact
 )
 
@@ -56,12 +56,21 @@ func (d *Decoder) Quantize(p Precision) error {
 			}
 		}
 	}
+	for _, c := range d.packable() {
+		if p == BF16 && d.dots {
+			c.pair()
+		}
+		if c.tileable() && !d.plain {
+			c.evaluate()
+		}
+	}
 	d.precision = p
 	return nil
 }
 
 // precision is what a convolution is packed as at a precision of the whole. Where many rows are multiplied by few weights, bfloat16
-// would save no time: reading is nothing beside multiplying, and widening comes on top. Those stay exact.
+// would save no time: reading is nothing beside multiplying, and widening comes on top. Those stay exact, but where there are dot
+// products of bfloat16, which multiply twice as much at a time.
 func (c *conv) precision(p Precision) Precision {
 	if p == BF16 && c.rate >= exactRows {
 		return F32

@@ -105,15 +105,18 @@ type Scratch struct {
 	stack  *nn.Scratch
 
 	codes kernel.ConvCodes // of the input of a convolution with 8-bit weights: [left + rows, channels] of the widest
+	pairs []uint16         // the same as bfloat16, for dot products
+	room  [][]float32      // of each worker, for the tiles of minimal filtering
 
 	conv     convJob
 	quantize codesJob
+	narrow   pairsJob
 	out      outJob
 	gelu     geluJob
 }
 
 // NewScratch returns scratch for steps of up to maxFrames frames, of all streams together; longer calls are cut. For the published
-// checkpoints it takes 2.3 MB per frame.
+// checkpoints it takes 2.3 MB per frame, and at float32 1.5 MB per worker from the first step on.
 func (d *Decoder) NewScratch(maxFrames int) *Scratch {
 	if maxFrames < 1 {
 		panic(fmt.Sprintf("codec: NewScratch(%d), wanted at least 1 frame", maxFrames))
@@ -145,27 +148,39 @@ func (d *Decoder) NewScratch(maxFrames int) *Scratch {
 	return sc
 }
 
-// reserveCodes makes room for the codes of the widest convolution that has 8-bit weights.
+// reserveCodes makes room for the codes of the widest convolution that has 8-bit weights, and for the widest input of dot products.
 func (sc *Scratch) reserveCodes() {
-	rows, codes := 0, 0
+	rows, codes, pairs := 0, 0, 0
 	for _, c := range sc.d.packable() {
+		n := sc.frames * (c.left + c.rate)
 		if c.int8 != nil {
-			n := sc.frames * (c.left + c.rate)
 			rows, codes = max(rows, n), max(codes, n*kernel.Int8K(c.in))
+		}
+		if c.dot != nil {
+			pairs = max(pairs, n*kernel.DotK(c.in))
 		}
 	}
 	sc.codes = kernel.ConvCodes{Codes: make([]uint8, codes), Rows: make([]kernel.ConvRow, rows)}
+	sc.pairs = make([]uint16, pairs)
 }
 
 // run does a convolution.
 func (sc *Scratch) run(wk *nn.Work, j convJob) {
 	c := j.conv
 	j.spans, j.rows = sc.spans, sc.n*c.rate
-	if c.int8 != nil {
-		rows := j.rows + len(sc.spans)*c.left
+	rows := j.rows + len(sc.spans)*c.left
+	switch {
+	case c.int8 != nil:
 		sc.quantize = codesJob{x: j.x.data, in: c.in, rows: rows, codes: &sc.codes}
 		wk.Run(&sc.quantize, rows*c.in*codeMACs)
 		j.codes = &sc.codes
+	case c.dot != nil:
+		sc.narrow = pairsJob{x: j.x.data, in: c.in, rows: rows, pairs: sc.pairs}
+		wk.Run(&sc.narrow, rows*c.in*pairMACs)
+		j.pairs = sc.pairs
+	case c.points != nil:
+		sc.reserveTiles(wk.Workers())
+		j.room = sc.room
 	}
 	sc.conv = j
 	wk.Run(&sc.conv, sc.conv.macs())

@@ -35,7 +35,10 @@ func sound(t testing.TB, samples []float32) {
 
 // TestStepsEqualOnePass cuts a stream in many ways, with every number of workers: always the same samples, bit for bit.
 func TestStepsEqualOnePass(t *testing.T) {
-	for _, p := range Precisions {
+	for _, p := range precisions {
+		if slow(Precision(p)) {
+			continue // TestBatchEqualsAlone cuts it too
+		}
 		t.Run(p, func(t *testing.T) { testSteps(t, oddDecoderAt(t, Precision(p))) })
 	}
 }

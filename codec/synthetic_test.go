@@ -10,10 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/mynah-tts/mynah/internal/kernel"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 )
 
@@ -231,13 +233,31 @@ func oddDecoder(t testing.TB) *Decoder {
 	return d
 }
 
+// dotted is BF16 as it is where the CPU has dot products of bfloat16; without them the kernels' twins do the same.
+const dotted Precision = "bf16 by dot products"
+
+// precisions are all that are tested, whatever the CPU has.
+var precisions = append(slices.Clone(Precisions), string(dotted))
+
+// slow reports whether only the twin runs what a precision needs.
+func slow(p Precision) bool { return p == dotted && !kernel.DotsBF16() }
+
+// quantize packs a decoder for one of precisions.
+func quantize(t testing.TB, d *Decoder, p Precision) {
+	t.Helper()
+	if d.dots = p == dotted; d.dots {
+		p = BF16
+	}
+	if err := d.Quantize(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // oddDecoderAt is oddDecoder at a precision.
 func oddDecoderAt(t testing.TB, p Precision) *Decoder {
 	t.Helper()
 	d := oddDecoder(t)
-	if err := d.Quantize(p); err != nil {
-		t.Fatal(err)
-	}
+	quantize(t, d, p)
 	return d
 }
 

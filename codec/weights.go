@@ -19,6 +19,8 @@ type weights struct {
 	f32    []float32           // [ceil(outs/16), taps, in, 16], see kernel.PackPanels
 	bf16   []uint16            // the same, as bfloat16 bits
 	int8   *kernel.ConvWeights // 8-bit codes
+	points []float32           // [10, ceil(outs/16), in, 16]: values of f32 for minimal filtering, where that is done; never exported
+	dot    []uint16            // bf16 or f32 rounded, where the CPU has dot products of bfloat16 and the precision is; never exported
 }
 
 // source is a tensor [out, in, k], or [in, out, k] of a transposed convolution.
@@ -121,6 +123,14 @@ func (c *conv) pack(p Precision) (err error) {
 	}
 	c.source = nil
 	return err
+}
+
+// pair makes the weights ready for dot products of bfloat16. Those that the packed form holds exactly are rounded here.
+func (w *weights) pair() {
+	w.dot = w.bf16
+	if w.f32 != nil {
+		w.dot = kernel.PackBF16(w.f32)
+	}
 }
 
 // row writes the weights of an output, taps [in] each, step values apart, to dst.
@@ -248,8 +258,14 @@ func (c *conv) export() []safetensors.Tensor {
 	return nil
 }
 
-// bytes is the memory of the weights.
+// bytes is what a step reads of the weights.
 func (w *weights) bytes() int64 {
+	switch {
+	case w.dot != nil:
+		return 2 * int64(len(w.dot))
+	case w.points != nil:
+		return 4 * int64(len(w.points))
+	}
 	n := 4*int64(len(w.f32)) + 2*int64(len(w.bf16))
 	if w.int8 != nil {
 		n += int64(len(w.int8.Codes)) + 4*int64(len(w.int8.Scale)+len(w.int8.Sum))

@@ -28,6 +28,43 @@ func TestAnyWorkers(t *testing.T) {
 	}
 }
 
+// TestAnyStep wants the same vector however small the steps are, and steps that do not grow with the clip.
+func TestAnyStep(t *testing.T) {
+	e, wk := random(t, oddConfig()), work(t, 2)
+	for _, n := range []int{e.MinSamples(), 30000} {
+		samples := noise(n, 3)
+		want, err := e.Embed(context.Background(), wk, samples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := 1
+		for _, macs := range []int{1 << 40, 1 << 18, 1} {
+			r, err := e.Start(samples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.stepped = macs
+			steps := 0
+			for done := false; !done; steps++ {
+				if done, err = r.Step(wk); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, _ := r.Vector()
+			if !slices.Equal(got, want) {
+				t.Errorf("%d samples in steps of %d: another vector", n, macs)
+			}
+			if steps < before {
+				t.Errorf("%d samples: %d steps of %d, %d larger ones", n, steps, macs, before)
+			}
+			before = steps
+		}
+		if before < 20 {
+			t.Errorf("%d samples: %d of the smallest steps", n, before)
+		}
+	}
+}
+
 // TestPlain compares every stage with a plain computation in float64 that follows the formulas.
 func TestPlain(t *testing.T) {
 	c := oddConfig()

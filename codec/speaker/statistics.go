@@ -58,12 +58,14 @@ func (j *momentsJob) Part(worker, workers int) {
 type poolJob struct {
 	x, scores []float32 // [rows, width]; the scores are overwritten
 	width     int
+	lo, hi    int          // the channels to be done
 	dst       []float32    // [2*width]: means, then deviations
 	scratch   [4][]float64 // [width] each
 }
 
 func (j *poolJob) Part(worker, workers int) {
-	lo, hi := team.Split(j.width, kernel.PanelWidth, worker, workers)
+	lo, hi := team.Split(j.hi-j.lo, kernel.PanelWidth, worker, workers)
+	lo, hi = j.lo+lo, j.lo+hi
 	rows := len(j.x) / j.width
 	most, total, mean, square := j.scratch[0][lo:hi], j.scratch[1][lo:hi], j.scratch[2][lo:hi], j.scratch[3][lo:hi]
 	for i := range most {

@@ -131,8 +131,8 @@ type Info struct {
 
 // Open opens a checkpoint directory in the published Hugging Face layout, or a file
 // that Pack wrote. Weights are mapped, not read. Everything is checked before Open
-// returns: an error names the file and, where there is one, the tensor, what was found
-// and what was wanted.
+// returns, but for the encoders' weights, which Listen loads: an error names the file and,
+// where there is one, the tensor, what was found and what was wanted.
 func Open(path string, opts Options) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -18,16 +18,9 @@ import (
 
 // openPacked opens a file that Pack wrote.
 func openPacked(path string, opts Options) (*Model, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("is neither a directory nor a regular file")
-	}
-	f, err := packed.Open(path, nn.PackingVersion)
+	f, err := openWhole(path)
 	if err != nil {
 		return nil, err
-	}
-	if f.Holds != packed.WholeModel {
-		_ = f.Close() // what is wrong with the file is the news
-		return nil, errors.New("holds packed matrices only, for the cache; wanted a file that mynah quantize wrote")
 	}
 	return open(&source{fsys: f.FS(), packed: f}, path, opts)
 }

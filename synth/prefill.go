@@ -87,13 +87,12 @@ func (u *utterance) record(stage profile.Stage) {
 // if it had spoken them.
 func (u *utterance) hearReference() error {
 	started := time.Now()
-	groups, hop := u.m.cfg.Talker.Groups, u.m.codec.Hop()
-	n := min(referenceFrames, len(u.unheard)/groups)
-	silent := make([]float32, n*hop)
-	if err := u.m.codec.Decode(u.m.work, u.m.cs, u.place.codec, silent, u.unheard[:n*groups]); err != nil {
+	groups := u.m.cfg.Talker.Groups
+	n := min(hearFrames, len(u.unheard)/groups) * groups
+	if err := u.m.codec.Hear(u.m.work, u.m.cs, u.place.codec, u.unheard[:n], len(u.unheard[n:])/groups); err != nil {
 		return fmt.Errorf("synth: reference: %w", err)
 	}
-	u.unheard = u.unheard[n*groups:]
+	u.unheard = u.unheard[n:]
 	u.working += time.Since(started)
 	if len(u.unheard) == 0 {
 		u.phase = phaseFrames

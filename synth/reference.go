@@ -25,8 +25,10 @@ const (
 	// maxReferenceFrames bounds the codes: two minutes. Longer references make
 	// every request slow and speak no better.
 	maxReferenceFrames = 1500
-	// referenceFrames is how many reference frames the codec takes at once.
+	// referenceFrames is how many frames the codec takes in one pass of a reference.
 	referenceFrames = 8
+	// hearFrames is how many of a reference it hears before the engine looks around.
+	hearFrames = 24
 )
 
 // ReadReference reads a reference from a JSON file: x_vector, and codes with text.

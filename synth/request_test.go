@@ -42,6 +42,7 @@ func TestRequestErrors(t *testing.T) {
 		"penalty":            {custom, Request{Text: "a", Sampling: Sampling{RepetitionPenalty: new(0.0)}}, "repetition_penalty", "0"},
 		"residual top p":     {custom, Request{Text: "a", Sampling: Sampling{SubTopP: new(-1.0)}}, "subtalker_top_p", "-1"},
 		"instruct on 0b6":    {custom, Request{Text: "a", Instruct: "gently"}, "instructions", "0b6"},
+		"instruct on base":   {base, Request{Text: "a", Instruct: "gently", Reference: &Reference{XVector: vector}}, "instructions", "voice_design or custom_voice checkpoint, this is base"},
 		"reference on it":    {custom, Request{Text: "a", Reference: &Reference{}}, "reference", "custom_voice"},
 		"preset on design":   {design, Request{Text: "a", Voice: "ryan"}, "voice", "voice_design"},
 		"preset on base":     {base, Request{Text: "a", Voice: "ryan"}, "voice", "base"},

@@ -168,8 +168,10 @@ func (m *Model) planText(p *plan, r Request) error {
 func (m *Model) planVoice(p *plan, r Request) error {
 	kind := m.cfg.Kind
 	switch {
+	case r.Instruct != "" && kind == Base:
+		return requestErrorf("instructions", "instructions need a %s or %s checkpoint, this is %s", VoiceDesign, CustomVoice, kind)
 	case r.Instruct != "" && !m.info.Instruct:
-		return requestErrorf("instructions", "this checkpoint (%s %s) was trained without instructions", kind, m.cfg.Size)
+		return requestErrorf("instructions", "this checkpoint (%s %s) was trained without instructions; larger ones and %s take them", kind, m.cfg.Size, VoiceDesign)
 	case r.Reference != nil && kind != Base:
 		return requestErrorf("reference", "cloning needs a %s checkpoint, this is %s", Base, kind)
 	case r.Voice != "" && kind != CustomVoice:

@@ -34,6 +34,7 @@ type batchItem struct {
 	FinishReason synth.FinishReason `json:"finish_reason,omitempty"`
 	Frames       int                `json:"frames,omitempty"`
 	Seed         *int64             `json:"seed,omitempty"`
+	Warnings     []string           `json:"warnings,omitempty"` // of its clip
 	Error        *errorBody         `json:"error,omitempty"`
 
 	fields speechRequest
@@ -51,14 +52,7 @@ type batchEnd struct {
 // batch answers POST /v1/audio/speech/batch: some texts, each with a status of its own.
 // They go through the engine's queue a few at a time.
 func (s *Server) batch(w *response, r *http.Request) error {
-	if err := s.admits(); err != nil {
-		return err
-	}
-	body, err := s.readBody(w, r)
-	if err != nil {
-		return err
-	}
-	engine, release, err := s.begin()
+	body, engine, release, err := s.takeBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -167,7 +161,7 @@ func (s *Server) speakItem(ctx context.Context, engine Engine, item *batchItem, 
 	}
 	if item.err != nil {
 		body := item.err.body()
-		item.Status, item.Error, item.Audio = itemError, &body, nil
+		item.Status, item.Error, item.Audio, item.Warnings = itemError, &body, nil, nil
 		if item.err.Err != nil {
 			s.opts.Log.Error("batch item", "id", in.id, "index", item.Index, "error", item.err.Err.Error())
 		}
@@ -181,6 +175,9 @@ func (s *Server) speakInto(ctx context.Context, engine Engine, item *batchItem, 
 	}
 	e := s.encoding(&item.fields)
 	if err := e.check(engine.Info().SampleRate); err != nil {
+		return err
+	}
+	if item.Warnings, err = s.hearClip(ctx, item.fields.clip(), &request); err != nil {
 		return err
 	}
 	stream, err := engine.Speak(ctx, request)

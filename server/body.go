@@ -13,12 +13,29 @@ import (
 	"unicode/utf8"
 )
 
+// takeBody reads a JSON body, and admits the work that it asks for: unless the server
+// does not take any, which is told before the body is read.
+func (s *Server) takeBody(w *response, r *http.Request) (body []byte, engine Engine, release func(), err error) {
+	if err := s.admits(); err != nil {
+		return nil, nil, nil, err
+	}
+	if body, err = s.readBody(w, r); err != nil {
+		return nil, nil, nil, err
+	}
+	engine, release, err = s.begin()
+	return body, engine, release, err
+}
+
 // readBody reads a JSON body, within its limits of size and time.
 func (s *Server) readBody(w *response, r *http.Request) ([]byte, error) {
+	return s.readBodyOf(w, r, s.opts.Limits.BodyBytes)
+}
+
+// readBodyOf reads a JSON body of a size of its own.
+func (s *Server) readBodyOf(w *response, r *http.Request, most int64) ([]byte, error) {
 	if err := checkContentType(r); err != nil {
 		return nil, err
 	}
-	most := s.opts.Limits.BodyBytes
 	if r.ContentLength > most {
 		return nil, tooLarge(most)
 	}
@@ -28,14 +45,17 @@ func (s *Server) readBody(w *response, r *http.Request) ([]byte, error) {
 	case errors.As(err, &large):
 		return nil, tooLarge(most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &Error{Status: http.StatusRequestTimeout, Type: typeInvalid, Code: "body_timeout",
-			Message: "body: it did not arrive within " + s.opts.Limits.BodyTimeout.String()}
+		return nil, bodyTimeout(s.opts.Limits.BodyTimeout)
 	case err != nil:
 		return nil, malformed("it did not arrive whole")
 	}
 	// From here on a read deadline would look like a client that left.
 	_ = w.rc.SetReadDeadline(time.Time{})
 	return body, nil
+}
+
+func bodyTimeout(most time.Duration) error {
+	return &Error{Status: http.StatusRequestTimeout, Type: typeInvalid, Code: "body_timeout", Message: "body: it did not arrive within " + most.String()}
 }
 
 func tooLarge(most int64) error {

@@ -131,7 +131,10 @@ func requestError(r *synth.RequestError) *Error {
 
 // writeError answers with an error. Headers of the answer that was being made are
 // taken back.
-func writeError(w http.ResponseWriter, e *Error) {
+func writeError(w http.ResponseWriter, e *Error) { writeErrorBody(w, e, envelope{e.body()}) }
+
+// writeErrorBody is writeError with a body in another form.
+func writeErrorBody(w http.ResponseWriter, e *Error, body any) {
 	h := w.Header()
 	for _, name := range []string{"Content-Length", "Content-Encoding", "ETag", "Last-Modified", "Trailer"} {
 		h.Del(name)
@@ -146,7 +149,7 @@ func writeError(w http.ResponseWriter, e *Error) {
 	if e.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="mynah"`)
 	}
-	writeJSON(w, e.Status, envelope{e.body()})
+	writeJSON(w, e.Status, body)
 }
 
 // writeJSON answers with a small JSON document.

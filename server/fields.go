@@ -20,7 +20,7 @@ type speechRequest struct {
 
 	TaskType         string
 	Language         string
-	RefAudio         string
+	RefAudio         *refAudio
 	RefText          string
 	XVectorOnly      *bool
 	NonStreamingMode *bool
@@ -100,7 +100,11 @@ var fields = []field{
 
 	{"task_type", false, choiceField(func(q *speechRequest) *string { return &q.TaskType }, taskTypes)},
 	{"language", false, textField(func(q *speechRequest) *string { return &q.Language })},
-	{"ref_audio", false, textField(func(q *speechRequest) *string { return &q.RefAudio })},
+	{"ref_audio", false, func(q *speechRequest, name string, value json.RawMessage) *Error {
+		url, err := textValue(name, value)
+		q.RefAudio = &refAudio{url: url}
+		return err
+	}},
 	{"ref_text", false, textField(func(q *speechRequest) *string { return &q.RefText })},
 	{"x_vector_only_mode", false, toggleField(func(q *speechRequest) **bool { return &q.XVectorOnly })},
 	{"non_streaming_mode", false, toggleField(func(q *speechRequest) **bool { return &q.NonStreamingMode })},

@@ -35,14 +35,22 @@ type encoding struct {
 	format string
 	rate   int     // Hz, 0 for the model's
 	speed  float64 // 0 for 1
+
+	bitrate int  // bit/s, 0 for the format's usual one
+	law     *law // that makes a byte of each sample of pcm, or nil
 }
 
 func (e encoding) audio() audio.Encoding {
-	return audio.Encoding{Format: audio.Format(e.format), SampleRate: e.rate, Speed: e.speed}
+	return audio.Encoding{Format: audio.Format(e.format), SampleRate: e.rate, Speed: e.speed, Bitrate: e.bitrate}
 }
 
 // contentType is the media type of a format.
-func (e encoding) contentType() string { return audio.ContentType(audio.Format(e.format)) }
+func (e encoding) contentType() string {
+	if e.law != nil {
+		return e.law.contentType
+	}
+	return audio.ContentType(audio.Format(e.format))
+}
 
 // check refuses what cannot be made of samples of a rate: each value can be by
 // itself, so it is the combination of format and rate.
@@ -55,5 +63,8 @@ func (e encoding) check(rate int) *Error {
 
 // open makes the encoder of one answer, from samples of a rate.
 func (e encoding) open(w io.Writer, rate int) (audio.Sink, error) {
+	if e.law != nil {
+		w = &lawWriter{law: e.law, to: w}
+	}
 	return audio.NewEncoder(w, rate, e.audio())
 }

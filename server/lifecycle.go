@@ -64,6 +64,10 @@ func serveError(err error) error {
 // Use makes the server ready: it has the engine speak once, so that the first listener
 // does not wait for memory to be touched, and then admits requests.
 func (s *Server) Use(ctx context.Context, engine Engine) error {
+	engine, err := s.useVoices(engine)
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
 	if err := s.checkVoices(engine.Info()); err != nil {
 		return err
 	}
@@ -114,6 +118,7 @@ func (s *Server) warmUp(ctx context.Context, engine Engine) error {
 // cancelled at once. It returns nil if all live work had come to its end.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain(ctx)
+	s.wyoming.drain()
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.DrainGrace)
 	defer cancel()
 	var err error
@@ -126,6 +131,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}
 	}
 	s.cancelAll()
+	s.wyoming.close()
 	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), abortGrace)
 	defer cancelLast()
 	if s.http.Shutdown(last) != nil {

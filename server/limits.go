@@ -35,11 +35,20 @@ const (
 	// their answers leave: 32 texts of 2 MiB, two minutes each as mp3.
 	DefaultBatchBytes = 64 << 20
 
+	// DefaultClipBytes is the largest recording that a voice is made of: half a minute of
+	// WAV at 48 kHz, stereo, of 24 bits has 8.6 MB.
+	DefaultClipBytes = 16 << 20
+
+	// DefaultClipSeconds is the longest recording, the engine's own bound. Each request of
+	// its voice is the slower for it.
+	DefaultClipSeconds = 120
+
 	// DefaultConnections is the number of open connections. Each costs some ten
 	// kilobytes, and a body while it arrives.
 	DefaultConnections = 512
 
-	// DefaultWebSockets is the number of those that may be WebSockets, which stay.
+	// DefaultWebSockets is the number of those that may be WebSockets, which stay. As many
+	// connections of the Wyoming protocol may be open beside them.
 	DefaultWebSockets = 128
 
 	// DefaultHeaderTimeout is how long a request's header may take to arrive.
@@ -124,6 +133,8 @@ type Limits struct {
 	Ahead        int   // frames that a stream is computed ahead; for the engine
 	PendingBytes int64 // output that waits for one WebSocket
 	BatchBytes   int64 // audio that all batches hold
+	ClipBytes    int64 // of a recording
+	ClipSeconds  int   // of it
 	Connections  int
 	WebSockets   int
 	Utterances   int // of one WebSocket, spoken or waiting
@@ -156,6 +167,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"connections", &l.Connections, DefaultConnections, 1},
 		{"WebSockets", &l.WebSockets, DefaultWebSockets, 1},
 		{"utterances", &l.Utterances, DefaultUtterances, 1},
+		{"clip seconds", &l.ClipSeconds, DefaultClipSeconds, 1},
 	} {
 		if err := fill(n.name, n.to, n.initial, n.smallest); err != nil {
 			return l, err
@@ -169,6 +181,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"body bytes", &l.BodyBytes, DefaultBodyBytes},
 		{"pending bytes", &l.PendingBytes, DefaultPendingBytes},
 		{"batch bytes", &l.BatchBytes, DefaultBatchBytes},
+		{"clip bytes", &l.ClipBytes, DefaultClipBytes},
 	} {
 		if err := fill(n.name, n.to, n.initial, 1); err != nil {
 			return l, err

@@ -43,13 +43,17 @@ type metrics struct {
 	requests    requestMetrics
 	connections connectionMetrics
 
-	ttfa     *prometheus.HistogramVec // by transport: audio, sse, batch, websocket
+	ttfa     *prometheus.HistogramVec // by transport: audio, sse, batch, websocket, wyoming
 	gap      prometheus.Histogram
 	rtf      prometheus.Histogram
 	queued   prometheus.Histogram
 	audio    prometheus.Counter
 	finished *prometheus.CounterVec // by reason
 	slow     *prometheus.CounterVec // by reason
+
+	clipsHeard  prometheus.Counter
+	clipHits    prometheus.Counter
+	clipSeconds prometheus.Histogram
 }
 
 type requestMetrics struct {
@@ -100,6 +104,9 @@ func newMetrics(s *Server) *metrics {
 	for _, reason := range []synth.FinishReason{synth.FinishStop, synth.FinishLength, synth.FinishCancelled, finishError} {
 		m.finished.WithLabelValues(string(reason))
 	}
+	m.clipsHeard = f.NewCounter(counter("clips_encoded_total", "Recordings of voices that were encoded."))
+	m.clipHits = f.NewCounter(counter("clip_cache_hits_total", "Recordings that had been encoded before, or were just being encoded for another request."))
+	m.clipSeconds = f.NewHistogram(histogram("clip_encode_seconds", "Time that the encoding of a recording took, with the wait for the engine.", ttfaBuckets))
 	m.connections.open = new(atomic.Pointer[atomic.Int64])
 	m.connections.refused = f.NewCounter(counter("refused_connections_total", "Connections beyond the limit."))
 	m.registerState(f, s)
@@ -135,6 +142,7 @@ func (m *metrics) registerState(f promauto.Factory, s *Server) {
 		defer s.mu.Unlock()
 		return float64(s.sockets)
 	})
+	gauge("wyoming_connections", "Open connections of the Wyoming protocol.", func() float64 { return float64(s.wyoming.open()) })
 	gauge("connections", "Open connections.", func() float64 {
 		if open := m.connections.open.Load(); open != nil {
 			return float64(open.Load())

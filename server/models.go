@@ -21,6 +21,7 @@ type model struct {
 	SampleRate      int      `json:"sample_rate"` // Hz, unless asked otherwise
 	Languages       []string `json:"languages"`
 	Instructions    bool     `json:"instructions"` // whether it takes them
+	Cloning         bool     `json:"cloning"`      // whether it takes ref_audio
 }
 
 // modelID is the model's own name. The folder that it lies in is nobody's business.
@@ -43,6 +44,7 @@ func (s *Server) models(info synth.Info) []model {
 			ID: id, Object: "model", Created: s.started.Unix(), OwnedBy: "mynah",
 			Root: s.modelID(info), TaskType: taskOf(info), ResponseFormats: formats(), SampleRate: info.SampleRate,
 			Languages: append([]string{}, info.Languages...), Instructions: info.Instruct,
+			Cloning: s.checkCloning("ref_audio", info) == nil,
 		})
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mynah-tts/mynah/internal/voices"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -37,6 +38,10 @@ type Options struct {
 
 	// Reference is the voice of requests that bring none, for Base checkpoints.
 	Reference *synth.Reference
+
+	// Kept are the voices that Base checkpoints speak in besides; none if nil. Clients may
+	// add to them and remove from them.
+	Kept *voices.Store
 
 	// Voices maps names that clients use to the checkpoint's: {"alloy": "ryan"}.
 	Voices map[string]string
@@ -91,20 +96,20 @@ func (o Options) prepare() (Options, error) {
 			return o, optionErrorf("origin %q, wanted a scheme and a host such as https://example.org, or *", origin)
 		}
 	}
-	voices := map[string]string{}
+	mapped := map[string]string{}
 	for from, to := range o.Voices {
 		if strings.EqualFold(from, allOpenAI) {
 			for _, name := range OpenAIVoices {
-				voices[name] = to
+				mapped[name] = to
 			}
 		}
 	}
 	for from, to := range o.Voices { // names of their own go before
 		if !strings.EqualFold(from, allOpenAI) {
-			voices[strings.ToLower(from)] = to
+			mapped[strings.ToLower(from)] = to
 		}
 	}
-	o.Voices = voices
+	o.Voices = mapped
 	return o, nil
 }
 

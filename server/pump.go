@@ -23,6 +23,7 @@ type utterance struct {
 	ttfa      time.Duration // until the first audio was there
 	audio     atomic.Int64  // nanoseconds of audio that were given to the sink
 	last      time.Time     // of the last frame
+	unsettled func() bool   // or nil: tells that the text still arrives, so that frames may wait for it
 	frames    int           // of speech that came from the engine
 }
 
@@ -74,7 +75,7 @@ func (u *utterance) frame() {
 	if u.ttfa == 0 {
 		u.ttfa = now.Sub(u.received)
 		u.server.metrics.firstAudio(u.transport, u.ttfa)
-	} else {
+	} else if u.unsettled == nil || !u.unsettled() {
 		u.server.metrics.gap.Observe(now.Sub(u.last).Seconds())
 	}
 	u.last = now

@@ -13,14 +13,15 @@ import (
 //
 //	voice  ref_audio  ref_text   CustomVoice       VoiceDesign   Base
 //	–      –          –          default voice     designed      the server's reference, or 400
-//	yes    –          –          that voice        400           400
+//	yes    –          –          that voice        400           a voice that is kept
 //	–      yes        yes        400               400           clone, in context
 //	–      yes        –          400               400           clone with x_vector_only_mode, else 400
 //	–      –          yes        400               400           400
 //	yes    yes        any        400               400           400
 //	yes    –          yes        400               400           400
 
-// request puts the fields into the engine's terms.
+// request puts the fields into the engine's terms, but for a clip that they bring along:
+// that is for hearClip, since it takes time.
 func (s *Server) request(q *speechRequest, info synth.Info) (synth.Request, error) {
 	var r synth.Request
 	if err := s.checkModel(q, info); err != nil {
@@ -32,12 +33,15 @@ func (s *Server) request(q *speechRequest, info synth.Info) (synth.Request, erro
 	if err := q.checkTask(info); err != nil {
 		return r, err
 	}
-	if err := q.checkReference(info); err != nil {
+	if err := s.checkReference(q, info); err != nil {
 		return r, err
 	}
-	voice, err := s.voice(q, info)
-	if err != nil {
-		return r, err
+	voice := ""
+	if q.clip() == nil {
+		var err *Error
+		if voice, err = s.voice(q, info); err != nil {
+			return r, err
+		}
 	}
 	r = synth.Request{
 		Text: q.Input, Voice: voice, Language: q.Language, Instruct: q.Instructions,
@@ -47,7 +51,7 @@ func (s *Server) request(q *speechRequest, info synth.Info) (synth.Request, erro
 			SubTemperature: q.SubTemperature, SubTopK: q.SubTopK, SubTopP: q.SubTopP,
 		},
 	}
-	if info.Kind == synth.Base {
+	if info.Kind == synth.Base && voice == "" && q.clip() == nil {
 		r.Reference = s.opts.Reference
 	}
 	if q.NonStreamingMode != nil {
@@ -80,7 +84,7 @@ func (q *speechRequest) checkTask(info synth.Info) *Error {
 }
 
 // checkReference checks the fields of cloning.
-func (q *speechRequest) checkReference(info synth.Info) *Error {
+func (s *Server) checkReference(q *speechRequest, info synth.Info) *Error {
 	vectorOnly := q.XVectorOnly != nil && *q.XVectorOnly
 	switch {
 	case !q.present["ref_audio"] && q.present["ref_text"]:
@@ -96,21 +100,21 @@ func (q *speechRequest) checkReference(info synth.Info) *Error {
 	case q.RefText == "" && !vectorOnly:
 		return invalid("ref_text", "it is missing: the transcript of ref_audio, unless x_vector_only_mode is true")
 	}
-	return q.checkRefAudio()
+	if _, err := q.RefAudio.bytes(s.opts.Limits.ClipBytes); err != nil {
+		return err
+	}
+	return s.checkCloning("ref_audio", info)
 }
 
-// checkRefAudio takes data URLs alone: the server opens no addresses and no files for
-// its clients.
-func (q *speechRequest) checkRefAudio() *Error {
-	scheme, rest, _ := strings.Cut(q.RefAudio, ":")
-	if !strings.EqualFold(scheme, "data") {
-		return invalid("ref_audio", "%s, allowed are data URLs (data:audio/wav;base64,…)", quoted(q.RefAudio))
+// checkCloning refuses clips where there is nothing that hears them.
+func (s *Server) checkCloning(param string, info synth.Info) *Error {
+	switch {
+	case info.Kind != synth.Base:
+		return invalid(param, "cloning needs a Base checkpoint, this is %s", taskOf(info))
+	case !info.Cloning || s.clips.listening() == nil:
+		return invalid(param, "this checkpoint has no encoders, so that it hears no clips")
 	}
-	media, _, found := strings.Cut(rest, ",")
-	if !found || !strings.HasSuffix(strings.ToLower(media), ";base64") {
-		return invalid("ref_audio", "%s is no data URL in base64 (data:audio/wav;base64,…)", quoted(q.RefAudio))
-	}
-	return invalid("ref_audio", "this build has no encoder for audio; it clones only the voice that mynah serve --reference was given")
+	return nil
 }
 
 // ModelAliases are names of OpenAI's models, which clients have built in: they mean

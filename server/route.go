@@ -28,6 +28,9 @@ func (s *Server) apiRoutes() []route {
 		{"GET", "/v1/models", false, s.listModels},
 		{"GET", "/v1/models/{id}", false, s.getModel},
 		{"GET", "/v1/audio/voices", false, s.listVoices},
+		{"POST", "/v1/audio/voices", false, s.uploadVoice},
+		{"GET", "/v1/audio/voices/{name}", false, s.getVoice},
+		{"DELETE", "/v1/audio/voices/{name}", false, s.removeVoice},
 		{"POST", "/v1/audio/speech", false, s.speech},
 		{"POST", "/v1/audio/speech/batch", false, s.batch},
 	}
@@ -112,5 +115,10 @@ func (s *Server) fail(w *response, r *http.Request, err error) {
 	if w.status != 0 || errors.Is(err, errClientGone) {
 		panic(http.ErrAbortHandler)
 	}
-	writeError(w, asError(err))
+	e := asError(err)
+	if isEleven(r.URL.Path) {
+		writeErrorBody(w, e, elevenEnvelope{envelope{e.body()}, elevenDetail{e.Code, e.Message, e.body().Param}})
+		return
+	}
+	writeError(w, e)
 }

@@ -95,7 +95,10 @@ func TestVoices(t *testing.T) {
 	if err := json.Unmarshal(read(t, r.get("/v1/audio/voices")), &objects); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]voiceEntry{"ryan": {"ryan", "ryan", "preset", ""}, "alloy": {"alloy", "alloy", "alias", "vivian"}, "nova": {"nova", "nova", "alias", "ryan"}}
+	want := map[string]voiceEntry{
+		"ryan": {ID: "ryan", Name: "ryan", Kind: kindPreset}, "alloy": {ID: "alloy", Name: "alloy", Kind: kindAlias, Of: "vivian"},
+		"nova": {ID: "nova", Name: "nova", Kind: kindAlias, Of: "ryan"},
+	}
 	found := 0
 	for _, v := range objects.Voices {
 		if w, ok := want[v.ID]; ok && v == w {

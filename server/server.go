@@ -45,6 +45,8 @@ type Server struct {
 	draining chan struct{} // closed when draining begins
 	idle     chan struct{} // closed when draining and nothing is live
 
+	clips     *clips
+	wyoming   wyomings
 	batchHeld atomic.Int64 // bytes of audio that batches hold
 }
 
@@ -57,7 +59,8 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, keys: digests(opts.Keys), started: time.Now(), draining: make(chan struct{}), idle: make(chan struct{})}
 	s.stop, s.stopWork = context.WithCancelCause(context.Background())
 	s.metrics = newMetrics(s)
-	s.routes = slices.Concat(s.apiRoutes(), s.pageRoutes(), s.socketRoutes())
+	s.clips = newClips(s)
+	s.routes = slices.Concat(s.apiRoutes(), s.pageRoutes(), s.socketRoutes(), s.elevenRoutes())
 	s.handler = s.observe(s.checkHost(s.crossOrigin(s.checkOrigin(s.router()))))
 	s.http = s.newHTTPServer()
 	return s, nil

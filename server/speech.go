@@ -18,6 +18,7 @@ const (
 	headerTTFA    = "X-Mynah-Ttfa-Ms"
 	headerRate    = "X-Mynah-Sample-Rate"
 	headerIgnored = "X-Mynah-Ignored-Fields"
+	headerWarning = "X-Mynah-Warning"
 
 	trailerFinish = "X-Mynah-Finish-Reason"
 	trailerFrames = "X-Mynah-Frames"
@@ -25,18 +26,11 @@ const (
 )
 
 // exposedHeaders are what pages of other origins may read.
-var exposedHeaders = []string{"X-Request-Id", "Retry-After", headerSeed, headerVoice, headerTTFA, headerRate, headerIgnored}
+var exposedHeaders = []string{"X-Request-Id", "Retry-After", headerSeed, headerVoice, headerTTFA, headerRate, headerIgnored, headerWarning}
 
 // speech answers POST /v1/audio/speech: one text, spoken as it is computed.
 func (s *Server) speech(w *response, r *http.Request) error {
-	if err := s.admits(); err != nil {
-		return err
-	}
-	body, err := s.readBody(w, r)
-	if err != nil {
-		return err
-	}
-	engine, release, err := s.begin()
+	body, engine, release, err := s.takeBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -47,13 +41,18 @@ func (s *Server) speech(w *response, r *http.Request) error {
 		return err
 	}
 	s.addText(r, "input", q.Input)
-	s.nameIgnored(w, q)
+	nameIgnored(w, q.unknown)
 	form := s.encoding(q)
 	if err := form.check(engine.Info().SampleRate); err != nil {
 		return err
 	}
 	ctx, cancel := s.work(r.Context())
 	defer cancel()
+	warnings, err := s.hearClip(ctx, q.clip(), &request)
+	if err != nil {
+		return err
+	}
+	nameWarnings(w, warnings)
 	a := &answer{w: w, encoding: form, utterance: utterance{server: s, transport: streamAudio, received: info(r).received}}
 	if q.StreamFormat == streamSSE {
 		return a.events(ctx, engine, request, info(r))
@@ -90,9 +89,9 @@ const ignoredNames = 8
 
 // nameIgnored tells which fields were no fields of ours: OpenAI's API takes them in
 // silence, which hides mistakes.
-func (s *Server) nameIgnored(w *response, q *speechRequest) {
+func nameIgnored(w *response, unknown []string) {
 	var names []string
-	for _, name := range q.unknown {
+	for _, name := range unknown {
 		if len(names) == ignoredNames {
 			break
 		}
@@ -101,11 +100,18 @@ func (s *Server) nameIgnored(w *response, q *speechRequest) {
 		}
 		names = append(names, name)
 	}
-	if more := len(q.unknown) - len(names); more > 0 {
+	if more := len(unknown) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
 		w.Header().Set(headerIgnored, list(names))
+	}
+}
+
+// nameWarnings tells of what is doubtful about a clip that is used nevertheless.
+func nameWarnings(w *response, warnings []string) {
+	for _, warning := range warnings {
+		w.Header().Add(headerWarning, strings.Trim(strconv.QuoteToASCII(warning), `"`))
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,15 +23,52 @@ const (
 
 // checkVoices refuses options that name voices that the model does not have.
 func (s *Server) checkVoices(info synth.Info) error {
-	if s.opts.Voice != "" && preset(info, s.opts.Voice) == "" {
-		return optionErrorf("voice %q, this checkpoint (%s) has %s", s.opts.Voice, taskOf(info), presets(info))
+	if s.opts.Voice != "" {
+		if err := s.checkVoice(s.opts.Voice, "", info); err != nil {
+			return err
+		}
+		if s.opts.Reference != nil {
+			return optionErrorf("voice %q and a reference: one of them speaks when a request names none", s.opts.Voice)
+		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(s.opts.Voices)) {
-		if to := s.opts.Voices[from]; preset(info, to) == "" {
-			return optionErrorf("voice %q, mapped from %q: this checkpoint (%s) has %s", to, from, taskOf(info), presets(info))
+		if err := s.checkVoice(s.opts.Voices[from], fmt.Sprintf(", mapped from %q", from), info); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkVoice refuses an option that names a voice that there is not.
+func (s *Server) checkVoice(name, what string, info synth.Info) error {
+	found, err := s.speaker(name, info)
+	switch {
+	case err != nil:
+		return optionErrorf("voice %q%s: %s", name, what, strings.TrimPrefix(err.Message, "voice: "))
+	case found != "":
+		return nil
+	case s.keeps(info):
+		return optionErrorf("voice %q%s: this checkpoint (%s) has %s, and no such voice is kept", name, what, taskOf(info), presets(info))
+	}
+	if what != "" {
+		what += ":"
+	} else {
+		what = ","
+	}
+	return optionErrorf("voice %q%s this checkpoint (%s) has %s", name, what, taskOf(info), presets(info))
+}
+
+// speaker finds a preset, or a voice that is kept, by its name in any case.
+func (s *Server) speaker(name string, info synth.Info) (string, *Error) {
+	if found := preset(info, name); found != "" {
+		return found, nil
+	}
+	return s.kept(name, info)
+}
+
+// keeps tells whether voices are kept that this checkpoint could speak in.
+func (s *Server) keeps(info synth.Info) bool {
+	return s.opts.Kept != nil && info.Kind == synth.Base && s.clips.listening() != nil
 }
 
 // preset finds a preset voice by its name in any case, or "".
@@ -56,21 +94,38 @@ func (s *Server) voice(q *speechRequest, info synth.Info) (string, *Error) {
 	if !q.namesVoice() {
 		return s.opts.Voice, nil
 	}
-	if name := preset(info, q.Voice); name != "" {
-		return name, nil
+	name := q.Voice
+	if preset(info, name) == "" {
+		if to, ok := s.opts.Voices[strings.ToLower(name)]; ok {
+			name = to
+		}
 	}
-	if to, ok := s.opts.Voices[strings.ToLower(q.Voice)]; ok {
-		return preset(info, to), nil
+	if found, err := s.speaker(name, info); found != "" || err != nil {
+		return found, err
 	}
-	if len(info.Speakers) == 0 {
-		return "", invalid("voice", "%s, this checkpoint (%s) has no preset voices: leave it out, or send %q", quoted(q.Voice), taskOf(info), noVoice)
+	return "", s.unknownVoice(q.Voice, info)
+}
+
+// shownVoices is how many names a refusal lists.
+const shownVoices = 32
+
+// unknownVoice refuses a name that no voice has.
+func (s *Server) unknownVoice(name string, info synth.Info) *Error {
+	names := s.voiceNames(info)
+	if more := len(names) - shownVoices; more > 0 {
+		names = append(names[:shownVoices:shownVoices], fmt.Sprintf("%d more", more))
 	}
-	e := invalid("voice", "%s, allowed are %s", quoted(q.Voice), list(s.voiceNames(info)))
-	if slices.Contains(OpenAIVoices, strings.ToLower(q.Voice)) {
+	e := invalid("voice", "%s, allowed are %s", quoted(name), list(names))
+	switch {
+	case len(names) == 0 && s.keeps(info):
+		e = invalid("voice", "%s, no voices are kept yet: POST /v1/audio/voices keeps one", quoted(name))
+	case len(names) == 0:
+		return invalid("voice", "%s, this checkpoint (%s) has no preset voices: leave it out, or send %q", quoted(name), taskOf(info), noVoice)
+	case slices.Contains(OpenAIVoices, strings.ToLower(name)):
 		e.Message += "; OpenAI's names can be given to them with --voice-map"
 	}
-	e.Code = "voice_not_found"
-	return "", e
+	e.Code = codeVoiceNotFound
+	return e
 }
 
 // namesVoice reports whether a request names a voice in particular.
@@ -78,7 +133,8 @@ func (q *speechRequest) namesVoice() bool {
 	return q.present["voice"] && !strings.EqualFold(q.Voice, noVoice)
 }
 
-// voiceNames are the names that requests may use: the presets, then those mapped.
+// voiceNames are the names that requests may use: the presets, then those mapped, then
+// those of voices that are kept and can speak.
 func (s *Server) voiceNames(info synth.Info) []string {
 	names := slices.Clone(info.Speakers)
 	for _, from := range slices.Sorted(maps.Keys(s.opts.Voices)) {
@@ -86,5 +142,15 @@ func (s *Server) voiceNames(info synth.Info) []string {
 			names = append(names, from)
 		}
 	}
+	for _, v := range s.keptVoices() {
+		if listener := s.clips.listening(); listener != nil && !s.hidden(v.Name, info) && s.belongs(&v, listener, info) == nil {
+			names = append(names, v.Name)
+		}
+	}
 	return names
+}
+
+// hidden tells whether a preset or a mapped name goes before a voice that is kept.
+func (s *Server) hidden(name string, info synth.Info) bool {
+	return preset(info, name) != "" || s.opts.Voices[strings.ToLower(name)] != ""
 }

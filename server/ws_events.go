@@ -53,6 +53,8 @@ type startEvent struct {
 	Estimate    int64  `json:"estimated_ms"` // of what is known of the text
 	Seed        int64  `json:"seed"`
 	Voice       string `json:"voice"`
+
+	Warnings []string `json:"warnings,omitempty"` // of the clip that the voice is of
 }
 
 // doneAudioEvent is audio.done.

@@ -37,14 +37,8 @@ func (c *session) message(kind int, data []byte) {
 }
 
 func (c *session) act(kind int, data []byte) *Error {
-	if kind != websocket.TextMessage {
-		e := malformed("")
-		e.Code, e.Message = "binary_message", "a binary message of "+plural(len(data), "byte")+", wanted JSON as text"
-		return e
-	}
-	all, err := members(data)
+	all, err := jsonMessage(kind, data)
 	if err != nil {
-		err.Code, err.Message = "invalid_message", "message: "+strings.TrimPrefix(err.Message, "body: ")
 		return err
 	}
 	value := memberOf(all, "type")
@@ -64,6 +58,21 @@ func (c *session) act(kind int, data []byte) *Error {
 		return e
 	}
 	return handle(c, all)
+}
+
+// jsonMessage reads a message that is a JSON object.
+func jsonMessage(kind int, data []byte) ([]member, *Error) {
+	if kind != websocket.TextMessage {
+		e := malformed("")
+		e.Code, e.Message = "binary_message", "a binary message of "+plural(len(data), "byte")+", wanted JSON as text"
+		return nil, e
+	}
+	all, err := members(data)
+	if err != nil {
+		err.Code, err.Message = "invalid_message", "message: "+strings.TrimPrefix(err.Message, "body: ")
+		return nil, err
+	}
+	return all, nil
 }
 
 // memberOf finds a member's value, nil if it is not there.
@@ -140,6 +149,7 @@ func (c *session) configure(all []member) *Error {
 			}
 		}
 	}
+	q.changeVoice(rest)
 	if err := q.readFields(rest); err != nil {
 		return err
 	}
@@ -150,6 +160,25 @@ func (c *session) configure(all []member) *Error {
 	c.config, c.next = &q, next
 	c.send(nil, markNone, 0, c.describe(eventUpdated, q.unknown))
 	return nil
+}
+
+// changeVoice forgets the voice of before when another one is named, or brought along:
+// only one of them can speak.
+func (q *speechRequest) changeVoice(all []member) {
+	given := func(name string) bool {
+		value := memberOf(all, name)
+		return value != nil && !isNull(value)
+	}
+	voice, clip := given("voice"), given("ref_audio")
+	if clip && !voice {
+		delete(q.present, "voice")
+	}
+	if voice || clip {
+		q.RefAudio, q.RefText, q.XVectorOnly = nil, "", nil
+		for _, name := range []string{"ref_audio", "ref_text", "x_vector_only_mode"} {
+			delete(q.present, name)
+		}
+	}
 }
 
 // template checks a configuration.
@@ -165,6 +194,7 @@ func (c *session) template(q *speechRequest) (template, error) {
 	if t.request, err = c.server.request(q, c.model); err != nil {
 		return t, err
 	}
+	t.clip = q.clip()
 	if err := t.form.check(c.model.SampleRate); err != nil {
 		return t, err
 	}
@@ -210,8 +240,9 @@ func (c *session) takeText() (*turn, *Error) {
 		return nil, errCrowded(c.limits.Utterances)
 	}
 	t := &turn{
-		session: c, index: c.count, request: c.next.request, form: c.next.form, whole: c.next.whole, touched: time.Now(),
-		utterance: utterance{server: c.server, transport: "websocket"}, heard: make(chan struct{}, 1),
+		socket: &c.socket, index: c.count, request: c.next.request, clip: c.next.clip, form: c.next.form, whole: c.next.whole,
+		growingText: growingText{most: c.limits.InputRunes, touched: time.Now()},
+		utterance:   utterance{server: c.server, transport: "websocket"}, heard: make(chan struct{}, 1),
 	}
 	t.ctx, t.cancel = context.WithCancel(c.ctx)
 	c.count++

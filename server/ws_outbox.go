@@ -33,6 +33,7 @@ type outgoing struct {
 	turn     *turn  // the utterance that it belongs to, nil if to none
 	mark     mark
 	sentence int // of a mark
+	audio    bool
 	frames   int // in data
 }
 
@@ -88,7 +89,7 @@ func encode(v any) []byte {
 }
 
 // audio takes a copy of audio if there is room for it. An empty box takes anything.
-func (o *outbox) audio(t *turn, p []byte, frames int) (taken bool) {
+func (o *outbox) audio(t *turn, kind int, p []byte, frames int) (taken bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if t.isWithdrawn() {
@@ -102,7 +103,7 @@ func (o *outbox) audio(t *turn, p []byte, frames int) (taken bool) {
 		data = o.spare[n-1]
 		o.spare = o.spare[:n-1]
 	}
-	o.push(outgoing{kind: websocket.BinaryMessage, data: append(data, p...), turn: t, frames: frames})
+	o.push(outgoing{kind: kind, data: append(data, p...), turn: t, audio: true, frames: frames})
 	return true
 }
 
@@ -152,7 +153,7 @@ func (o *outbox) show(m outgoing) {
 		s.starts++
 	case m.mark == markDone:
 		s.open = false
-	case m.kind == websocket.BinaryMessage:
+	case m.audio:
 		s.bytes += int64(len(m.data))
 		s.frames += m.frames
 	}
@@ -166,7 +167,7 @@ func (o *outbox) sent(m outgoing) {
 		return
 	}
 	o.bytes -= int64(len(m.data))
-	if m.kind == websocket.BinaryMessage {
+	if m.audio {
 		o.spare = append(o.spare, m.data[:0])
 	}
 	signal(o.room)

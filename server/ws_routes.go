@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -24,6 +25,13 @@ var upgrader = websocket.Upgrader{
 // speechSocket answers GET /v1/audio/speech/stream: text in pieces, spoken as it comes.
 // docs/websocket.md describes the messages.
 func (s *Server) speechSocket(w *response, r *http.Request) error {
+	return s.upgrade(w, r, func(ctx context.Context, engine Engine, conn *websocket.Conn) error {
+		return s.newSession(ctx, engine, conn, info(r)).run()
+	})
+}
+
+// upgrade makes a WebSocket of a request, and has it served.
+func (s *Server) upgrade(w *response, r *http.Request, serve func(ctx context.Context, engine Engine, conn *websocket.Conn) error) error {
 	if !websocket.IsWebSocketUpgrade(r) {
 		return noUpgrade("this path is for WebSockets (Connection: Upgrade, Upgrade: websocket)")
 	}
@@ -45,7 +53,7 @@ func (s *Server) speechSocket(w *response, r *http.Request) error {
 	}
 	ctx, cancel := s.work(r.Context())
 	defer cancel()
-	return s.newSession(ctx, engine, conn, info(r)).run()
+	return serve(ctx, engine, conn)
 }
 
 func noUpgrade(message string) *Error {

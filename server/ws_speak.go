@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/mynah-tts/mynah/internal/audio"
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -155,35 +157,15 @@ var nothingToSay = func() *Error {
 // begin gives an utterance to the engine.
 func (c *session) begin(t *turn) (Stream, error) {
 	r := t.request
+	var err error
+	if t.warnings, err = c.server.hearClip(t.ctx, t.clip, &r); err != nil {
+		return nil, err
+	}
 	if t.whole {
 		r.Text = t.said()
 		return c.engine.Speak(t.ctx, r)
 	}
-	stream, err := c.engine.SpeakPieces(t.ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.attach(stream); err != nil {
-		stream.Close()
-		return nil, err
-	}
-	return stream, nil
-}
-
-// watchText ends the text of an utterance that does not go on: it holds a place.
-func (c *session) watchText(t *turn) (stop func()) {
-	var timer *time.Timer
-	timer = time.AfterFunc(c.limits.TextTimeout, func() {
-		if ended, _ := t.state(); ended {
-			return
-		}
-		if over := t.overdue(c.limits.TextTimeout); over < 0 {
-			timer.Reset(-over)
-			return
-		}
-		c.endText(t)
-	})
-	return func() { timer.Stop() }
+	return t.growingText.begin(t.ctx, c.engine, r)
 }
 
 // bracket is what lies between an audio.start and its audio.done.
@@ -204,7 +186,7 @@ type bracket struct {
 func (b *bracket) copy(stream Stream, sink audio.Sink) (synth.Done, error) {
 	t := b.turn
 	if !t.whole {
-		defer b.session.watchText(t)()
+		defer t.watch(b.session.limits.TextTimeout, func() { b.session.endText(t) })()
 	}
 	for {
 		began := time.Now()
@@ -272,9 +254,9 @@ func (b *bracket) start(text string) {
 	e := startEvent{
 		Type: eventAudioStart, Utterance: t.index, Sentence: b.sentence, Text: text, Scope: scope,
 		Format: t.form.format, ContentType: t.form.contentType(), SampleRate: t.rate(), Channels: 1,
-		Estimate: estimate(text, t.form.speed).Milliseconds(), Seed: t.start.Seed, Voice: t.start.Voice,
+		Estimate: estimate(text, t.form.speed).Milliseconds(), Seed: t.start.Seed, Voice: t.start.Voice, Warnings: t.warnings,
 	}
-	b.text = text
+	b.text, t.warnings = text, nil
 	b.session.send(t, markStart, b.sentence, e)
 }
 
@@ -298,17 +280,31 @@ func (b *bracket) end(text string, reason synth.FinishReason, failed bool) {
 // rounded keeps three digits behind the point.
 func rounded(x float64) float64 { return float64(int64(x*1000+0.5)) / 1000 }
 
-// Write sends encoded audio once there is room for it, and the listener is not too far
-// behind.
+// Write sends encoded audio.
 func (t *turn) Write(p []byte) (int, error) {
-	c := t.session
+	if err := t.deliver(websocket.BinaryMessage, p); err != nil {
+		return 0, err
+	}
+	t.bytes.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// deliver sends a message with audio once there is room for it, and the listener is not
+// too far behind.
+func (t *turn) deliver(kind int, p []byte) error {
+	c := t.socket
 	var began time.Time
+	defer func() {
+		if !began.IsZero() {
+			signal(c.out.room) // there may be others who wait for it
+		}
+	}()
 	for {
 		if err := t.ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
 		far := c.acks.Load() && t.ahead() > c.limits.ListenAhead
-		if !far && c.out.audio(t, p, int(t.fresh.Load())) {
+		if !far && c.out.audio(t, kind, p, int(t.fresh.Load())) {
 			break
 		}
 		if began.IsZero() {
@@ -317,15 +313,14 @@ func (t *turn) Write(p []byte) (int, error) {
 		// Whatever waits in the outbox and in the network counts as heard.
 		left := c.limits.LagTimeout + time.Duration(t.audio.Load()) - t.blocked - time.Since(began)
 		if err := t.pause(left); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if !began.IsZero() {
 		t.blocked += time.Since(began)
 	}
 	t.fresh.Store(0)
-	t.bytes.Add(int64(len(p)))
-	return len(p), nil
+	return nil
 }
 
 // pause waits until something was sent or heard, but for so long at most.
@@ -333,7 +328,7 @@ func (t *turn) pause(most time.Duration) error {
 	timer := time.NewTimer(max(most, 0))
 	defer timer.Stop()
 	select {
-	case <-t.session.out.room:
+	case <-t.socket.out.room:
 	case <-t.heard:
 	case <-t.ctx.Done():
 	case <-timer.C:
@@ -373,7 +368,7 @@ func (c *session) conclude(t *turn, b *bracket, reason synth.FinishReason) {
 }
 
 // logTurn writes an utterance's line.
-func (c *session) logTurn(t *turn, done synth.Done, reason synth.FinishReason, err error) {
+func (c *socket) logTurn(t *turn, done synth.Done, reason synth.FinishReason, err error) {
 	attrs := []slog.Attr{slog.String("id", c.in.id), slog.String("session", c.id), slog.Int("utterance", t.index)}
 	attrs = append(attrs, t.figures(t.form, done, reason)...)
 	if err != nil {

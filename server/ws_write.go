@@ -10,11 +10,11 @@ import (
 
 // write sends what is in the outbox, and pings, until the connection is to end; then
 // what is left, and why it ends.
-func (c *session) write() {
+func (c *socket) write() {
 	defer c.guard()
 	ping := time.NewTicker(c.limits.PingInterval)
 	defer ping.Stop()
-	idle := time.NewTimer(c.limits.IdleTimeout)
+	idle := time.NewTimer(c.patient)
 	defer idle.Stop()
 	draining := c.server.draining
 	for !c.finished() {
@@ -32,14 +32,14 @@ func (c *session) write() {
 		case <-ping.C:
 			c.transmit(outgoing{kind: websocket.PingMessage})
 		case <-idle.C:
-			left := c.limits.IdleTimeout - c.idle()
+			left := c.patient - c.dialect.idle()
 			if left <= 0 {
-				c.finish(closedIdle)
+				c.dialect.idled()
 			}
 			idle.Reset(max(left, time.Millisecond))
 		case <-draining:
 			draining = nil
-			c.drain()
+			c.dialect.drain()
 		case <-c.over:
 		}
 	}
@@ -47,7 +47,7 @@ func (c *session) write() {
 }
 
 // transmit sends one message within its deadline. A failure ends the connection.
-func (c *session) transmit(m outgoing) bool {
+func (c *socket) transmit(m outgoing) bool {
 	most := c.limits.WriteTimeout
 	if c.finished() && c.ending.drop {
 		most = min(most, closingTimeout)
@@ -75,7 +75,7 @@ func (c *session) transmit(m outgoing) bool {
 
 // close sends what is left and the reason of the end. A client that hears what it is
 // sent has the time for it.
-func (c *session) close() {
+func (c *socket) close() {
 	limits := c.server.opts.Limits
 	const second = 2 * 24000 // bytes of audio in the usual format
 	last := time.Now().Add(limits.LagTimeout + time.Duration(limits.PendingBytes)*time.Second/second)

@@ -148,6 +148,7 @@ export class Speech {
     }
     take.seed ??= e.seed;
     take.voice = e.voice || take.voice;
+    if (e.warnings) take.warnings = e.warnings;
     take.state = "speaking";
   }
 

@@ -118,6 +118,7 @@ function speakWhole(at) {
 
 function completed(take) {
   if (take.seed !== null) lastSeed = take.seed;
+  if (take.warnings.length > 0) showNotice(`About the voice to imitate: ${take.warnings.join("; ")}.`, {});
   if (take.state === "cut") showNotice("The voice did not come to the end of the text in time, so the take was cut off. Another seed may help.", {});
   if (take.live && speech?.take === take) endTyping();
   trim();

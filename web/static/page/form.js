@@ -78,6 +78,7 @@ export class Form {
       all[name] = NUMBERS.includes(name) ? Number(value) : value;
     }
     if (all.seed !== undefined) all.seed = Number(all.seed);
+    if (this.extra.ref_audio) delete all.voice; // only one of them can speak
     return { ...all, ...this.extra };
   }
 

@@ -97,6 +97,7 @@ export class Take {
     this.state = "waiting";
     this.seed = null;
     this.voice = settings.voice || "";
+    this.warnings = []; // what the server doubts about a voice to imitate
     this.error = null;
     this.frames = []; // seconds between arrivals of audio, in their order
     this.firstSound = null; // seconds from the click

@@ -1,0 +1,412 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mynah-tts/mynah/internal/voices"
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// A clip that comes with the request, in every form of a data URL.
+func TestRefAudio(t *testing.T) {
+	engine := newCloneFake()
+	engine.warnings = []string{"one", "two"}
+	r := startClone(t, Options{}, engine)
+	clip := makeClip(700)
+	std, raw := base64.StdEncoding.EncodeToString(clip), base64.RawURLEncoding.EncodeToString(clip)
+	lines := strings.Join([]string{std[:76], std[76:1000], std[1000:]}, `\r\n`)
+	for name, url := range map[string]string{
+		"plain": "data:audio/wav;base64," + std, "no type": "data:;base64," + std, "another type": "DATA:image/png;x=y;BASE64," + std,
+		"other alphabet": "data:audio/wav;base64," + raw, "no padding": "data:audio/wav;base64," + strings.TrimRight(std, "="),
+		"lines": "data:audio/wav;base64," + lines, "escaped": "data:audio/wav;base64," + strings.ReplaceAll(strings.ReplaceAll(std, "=", "%3D"), "+", "%2B"),
+	} {
+		resp := r.say(`"ref_audio":"` + url + `","ref_text":"What it says.","task_type":"Base"`)
+		got := engine.last()
+		if engine.spoken() != 700 || got.Reference.Text != "What it says." || got.Voice != "" || len(resp.Header.Values(headerWarning)) != 2 {
+			t.Errorf("%s: the engine got %+v, header %v", name, got, resp.Header)
+		}
+	}
+	if engine.listened() != 1 {
+		t.Errorf("one clip was heard %d times", engine.listened())
+	}
+	clipOf := engine.heard[0]
+	if clipOf.Rate != 24000 || len(clipOf.Samples) != 24000 || clipOf.Text != "What it says." {
+		t.Errorf("the engine heard %d samples of %d Hz, %q", len(clipOf.Samples), clipOf.Rate, clipOf.Text)
+	}
+	r.say(`"ref_audio":"` + clipURL(700) + `","ref_text":"unused","x_vector_only_mode":true`)
+	if got := engine.last(); got.Reference.Text != "" || got.Reference.Codes != nil || engine.listened() != 2 {
+		t.Errorf("the engine got %+v", got)
+	}
+	a := r.batch(`{"ref_audio":"` + clipURL(800) + `","ref_text":"b","items":[{"input":"One."},{"input":"Two."},{"input":"Three.","ref_text":"c"}]}`)
+	if a.Succeeded != 3 || engine.listened() != 4 {
+		t.Errorf("the batch %+v, heard %d clips", a, engine.listened())
+	}
+}
+
+// What a clip in a request can be refused for.
+func TestRefAudioRefusals(t *testing.T) {
+	engine := newCloneFake()
+	r := startClone(t, Options{Limits: Limits{ClipBytes: 60_000, ClipSeconds: 2}}, engine)
+	r.keep("anna", 1)
+	b64 := base64.StdEncoding.EncodeToString
+	for _, tc := range []struct{ name, fields, param, message string }{
+		{"address", `"ref_audio":"http://127.0.0.1/x.wav","ref_text":"b"`, "ref_audio", "allowed are data URLs"},
+		{"file", `"ref_audio":"file:///etc/passwd","ref_text":"b"`, "ref_audio", "allowed are data URLs"},
+		{"path", `"ref_audio":"/etc/passwd","ref_text":"b"`, "ref_audio", "allowed are data URLs"},
+		{"bare base64", `"ref_audio":"` + b64(makeClip(1)) + `","ref_text":"b"`, "ref_audio", "allowed are data URLs"},
+		{"no base64", `"ref_audio":"data:audio/wav,xx","ref_text":"b"`, "ref_audio", "no data URL in base64"},
+		{"no comma", `"ref_audio":"data:audio/wav;base64","ref_text":"b"`, "ref_audio", "no data URL in base64"},
+		{"broken", `"ref_audio":"data:audio/wav;base64,A*B=","ref_text":"b"`, "ref_audio", "no base64"},
+		{"padding within", `"ref_audio":"data:audio/wav;base64,AA==AA==","ref_text":"b"`, "ref_audio", "no base64"},
+		{"three paddings", `"ref_audio":"data:audio/wav;base64,AA===","ref_text":"b"`, "ref_audio", "no base64"},
+		{"broken escape", `"ref_audio":"data:audio/wav;base64,AA%zz","ref_text":"b"`, "ref_audio", "no base64"},
+		{"empty", `"ref_audio":"data:audio/wav;base64,","ref_text":"b"`, "ref_audio", "empty"},
+		{"large", `"ref_audio":"data:audio/wav;base64,` + b64(make([]byte, 60_001)) + `","ref_text":"b"`, "ref_audio", "over 60000 bytes"},
+		{"text", `"ref_audio":"data:audio/wav;base64,` + b64([]byte("hello there, friend")) + `","ref_text":"b"`, "ref_audio", "the file is text"},
+		{"Ogg", `"ref_audio":"data:audio/wav;base64,` + b64([]byte("OggS0000000000")) + `","ref_text":"b"`, "ref_audio", "allowed is wav, mp3 or flac"},
+		{"silence", `"ref_audio":"` + clipURL(0) + `","ref_text":"b"`, "ref_audio", "silen"},
+		{"number", `"ref_audio":7`, "ref_audio", "wanted text"},
+		{"no transcript", `"ref_audio":"` + clipURL(1) + `"`, "ref_text", "x_vector_only_mode"},
+		{"empty transcript", `"ref_audio":"` + clipURL(1) + `","ref_text":""`, "ref_text", "x_vector_only_mode"},
+		{"a voice as well", `"voice":"anna","ref_audio":"` + clipURL(1) + `","ref_text":"b"`, "ref_audio", "cannot be together"},
+		{"transcript of a voice", `"voice":"anna","ref_text":"b"`, "ref_text", "missing"},
+		{"vector of a voice", `"voice":"anna","x_vector_only_mode":true`, "x_vector_only_mode", "missing"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code := "invalid_value"
+			if tc.name == "number" {
+				code = "invalid_type"
+			}
+			if m := wantError(t, r.post(speechPath, `{"input":"a",`+tc.fields+`}`), 400, tc.param, code); !strings.Contains(m, tc.message) {
+				t.Errorf("message %q, want %q in it", m, tc.message)
+			}
+		})
+	}
+	engine.info.Cloning = false
+	if m := wantError(t, r.post(speechPath, `{"input":"a","ref_audio":"`+clipURL(1)+`","ref_text":"b"}`), 400, "ref_audio", "invalid_value"); !strings.Contains(m, "no encoders") {
+		t.Errorf("message %q", m)
+	}
+}
+
+// /v1/models tells whether clips are heard.
+func TestModelsTellOfCloning(t *testing.T) {
+	for want, engine := range map[bool]*fakeEngine{true: newCloneFake().fakeEngine, false: newFake()} {
+		var r *running
+		if want {
+			r = startClone(t, Options{}, newCloneFake())
+		} else {
+			r = startWith(t, Options{}, engine)
+		}
+		var list struct {
+			Data []struct{ Cloning *bool }
+		}
+		if err := json.Unmarshal(read(t, r.get("/v1/models")), &list); err != nil || list.Data[0].Cloning == nil || *list.Data[0].Cloning != want {
+			t.Errorf("%+v, error %v, want %t", list, err, want)
+		}
+	}
+}
+
+// hearing are clips in front of an engine; stop is the end of their server.
+func hearing(t *testing.T, engine *cloneFake) (c *clips, stop func()) {
+	t.Helper()
+	s := newServer(t, Options{})
+	stop = func() { s.stopWork(errDraining) }
+	t.Cleanup(stop)
+	s.clips.use(engine)
+	return s.clips, stop
+}
+
+// Requests that bring one clip at the same time have it heard once; whoever leaves does
+// not end it for the others, and the last that leaves does.
+func TestOneClipAtTheSameTime(t *testing.T) {
+	engine := newCloneFake()
+	engine.gate = make(chan struct{})
+	c, _ := hearing(t, engine)
+	clip := makeClip(10)
+	var work sync.WaitGroup
+	leaving, leave := context.WithCancel(t.Context())
+	for i := range 10 {
+		ctx := t.Context()
+		if i%2 == 0 {
+			ctx = leaving
+		}
+		work.Go(func() {
+			h, err := c.hear(ctx, clip, "x")
+			if left := ctx == leaving; left != (err != nil) || !left && (h.ref == nil || h.seconds != 1) || left && !errors.Is(err, errClientGone) {
+				t.Errorf("%+v, error %v", h, err)
+			}
+		})
+	}
+	waiting := func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if f := c.flights[keyOfClip(clip, "x")]; f != nil {
+			return f.waiting
+		}
+		return 0
+	}
+	eventually(t, "all wait", func() bool { return waiting() == 10 && engine.listened() == 1 })
+	leave()
+	eventually(t, "half have left", func() bool { return waiting() == 5 })
+	engine.gate <- struct{}{}
+	work.Wait()
+	if engine.listened() != 1 || engine.cancelled != 0 {
+		t.Errorf("heard %d times, cancelled %d times", engine.listened(), engine.cancelled)
+	}
+
+	// All leave: the next that comes has it heard anew.
+	leaving, leave = context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := c.hear(leaving, clip, "y")
+		left <- err
+	}()
+	eventually(t, "it is heard", func() bool { return engine.listened() == 2 })
+	leave()
+	if err := <-left; !errors.Is(err, errClientGone) {
+		t.Errorf("error %v", err)
+	}
+	go func() { engine.gate <- struct{}{} }()
+	if h, err := c.hear(t.Context(), clip, "y"); err != nil || h.ref.Text != "y" || engine.listened() != 3 {
+		t.Errorf("%+v, error %v, heard %d times", h, err, engine.listened())
+	}
+	eventually(t, "what nobody waits for is cancelled", func() bool {
+		engine.mu.Lock()
+		defer engine.mu.Unlock()
+		return engine.cancelled == 1
+	})
+}
+
+// Failures are not kept, and the end of the server ends all hearing.
+func TestClipsThatFail(t *testing.T) {
+	engine := newCloneFake()
+	c, stop := hearing(t, engine)
+	engine.fail = errors.New("once")
+	for range 2 {
+		if _, err := c.hear(t.Context(), makeClip(10), ""); err == nil || len(c.entries) != 0 || len(c.flights) != 0 {
+			t.Errorf("error %v, %d entries", err, len(c.entries))
+		}
+	}
+	engine.fail = nil
+	if _, err := c.hear(t.Context(), makeClip(10), ""); err != nil || engine.listened() != 3 {
+		t.Errorf("error %v, heard %d times", err, engine.listened())
+	}
+	var refused *Error
+	if _, err := c.hear(t.Context(), []byte("hello there"), ""); !errors.As(err, &refused) || refused.Param != "ref_audio" {
+		t.Errorf("error %v", err)
+	}
+	engine.gate = make(chan struct{})
+	ended := make(chan error)
+	go func() {
+		_, err := c.hear(t.Context(), makeClip(11), "")
+		ended <- err
+	}()
+	eventually(t, "it is heard", func() bool { return engine.listened() == 4 })
+	stop()
+	if err := <-ended; err != errDraining {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What is kept of clips is bounded by number and by size; what was not used for longest
+// goes, and the engine is told.
+func TestClipsInMemoryAreBounded(t *testing.T) {
+	engine := newCloneFake()
+	c, _ := hearing(t, engine)
+	for i := range clipEntries + 3 {
+		for _, mark := range []int{i + 1, 1} { // the first is used all the time
+			if _, err := c.hear(t.Context(), makeClip(mark), "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	eventually(t, "three are forgotten", func() bool {
+		engine.mu.Lock()
+		defer engine.mu.Unlock()
+		return len(engine.forgotten) == 3
+	})
+	if len(c.entries) != clipEntries || c.order.Len() != clipEntries || engine.forgotten[0].XVector[0] != 2 {
+		t.Errorf("%d are kept, the first that was forgotten is %v", len(c.entries), engine.forgotten[0].XVector)
+	}
+	before := engine.listened()
+	if _, err := c.hear(t.Context(), makeClip(1), "x"); err != nil || engine.listened() != before {
+		t.Errorf("error %v, heard again", err)
+	}
+	sum := int64(0)
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		sum += e.Value.(*clipEntry).bytes()
+	}
+	if sum != c.bytes || sum == 0 {
+		t.Errorf("%d bytes are counted, there are %d", c.bytes, sum)
+	}
+	c.mu.Lock()
+	huge := heardClip{ref: &synth.Reference{XVector: make([]float32, clipMemory/4)}}
+	dropped := c.keep(clipKey{1}, huge)
+	c.mu.Unlock()
+	if len(dropped) != clipEntries || len(c.entries) != 1 {
+		t.Errorf("%d were dropped for one that is huge, %d stay", len(dropped), len(c.entries))
+	}
+}
+
+// voiceEvent is what an event of a WebSocket says of the voice.
+type voiceEvent struct {
+	Type, Voice, Code string
+	Param             *string
+	Warnings          []string
+}
+
+// utter speaks an utterance over a WebSocket and returns its audio.start, or its error.
+func (c *talk) utter() (said voiceEvent) {
+	c.t.Helper()
+	c.text("Hello. And more.")
+	c.say("input.done")
+	for {
+		_ = c.conn.SetReadDeadline(time.Now().Add(time.Minute))
+		kind, data, err := c.conn.ReadMessage()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		var e voiceEvent
+		if kind == websocket.TextMessage {
+			if err := json.Unmarshal(data, &e); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		switch {
+		case e.Type == eventEnd:
+			return said
+		case said.Type == "" && (e.Type == eventAudioStart || e.Type == eventProblem):
+			said = e
+		case len(e.Warnings) > 0:
+			c.t.Errorf("warned twice: %+v", e)
+		}
+	}
+}
+
+// A session speaks in voices that are kept, as long as they are, and in those that its
+// client brings along.
+func TestSocketVoices(t *testing.T) {
+	engine := newCloneFake()
+	engine.warnings = []string{"doubtful"}
+	r := startClone(t, Options{}, engine)
+	r.keep("Anna", 40)
+	c := r.socket()
+	c.say(`{"type":"session.config","voice":{"id":"ANNA"}}`)
+	if e := c.want("session.updated"); e.Voice != "Anna" {
+		t.Errorf("event %+v", e)
+	}
+	if e := c.utter(); e.Voice != "Anna" || engine.spoken() != 40 || len(e.Warnings) != 0 {
+		t.Errorf("event %+v, spoken with %d", e, engine.spoken())
+	}
+	c.say(`{"type":"session.config","ref_audio":"` + clipURL(50) + `","ref_text":"b"}`)
+	if e := c.want("session.updated"); e.Voice != "" {
+		t.Errorf("event %+v", e)
+	}
+	for range 2 {
+		if e := c.utter(); e.Type != eventAudioStart || len(e.Warnings) != 1 || engine.spoken() != 50 {
+			t.Errorf("event %+v, spoken with %d", e, engine.spoken())
+		}
+	}
+	if engine.listened() != 2 {
+		t.Errorf("heard %d clips", engine.listened())
+	}
+	c.say(`{"type":"session.config","voice":"anna","ref_audio":"` + clipURL(50) + `","ref_text":"b"}`)
+	if e := c.want(eventProblem); *e.Param != "ref_audio" {
+		t.Errorf("event %+v", e)
+	}
+	c.say(`{"type":"session.config","ref_audio":"data:audio/wav;base64,%%%","ref_text":"b"}`)
+	if e := c.want(eventProblem); *e.Param != "ref_audio" {
+		t.Errorf("event %+v", e)
+	}
+	c.say(`{"type":"session.config","ref_audio":"data:audio/wav;base64,aGVsbG8gdGhlcmU=","ref_text":"b"}`)
+	c.want("session.updated")
+	if e := c.utter(); e.Type != eventProblem || *e.Param != "ref_audio" {
+		t.Errorf("event %+v", e)
+	}
+	c.say(`{"type":"session.config","voice":"anna"}`)
+	c.want("session.updated")
+	if e := c.utter(); e.Voice != "Anna" || engine.spoken() != 40 {
+		t.Errorf("event %+v, spoken with %d", e, engine.spoken())
+	}
+	r.keep("anna", 41, "replace", "true")
+	if e := c.utter(); e.Voice != "anna" || engine.spoken() != 41 {
+		t.Errorf("event %+v, spoken with %d", e, engine.spoken())
+	}
+	read(t, r.remove("anna"))
+	if e := c.utter(); e.Type != eventProblem || e.Code != codeVoiceNotFound || *e.Param != "voice" {
+		t.Errorf("event %+v", e)
+	}
+	c.say(`{"type":"session.config","voice":"anna"}`)
+	if e := c.want(eventProblem); e.Code != codeVoiceNotFound {
+		t.Errorf("event %+v", e)
+	}
+}
+
+// An utterance in a voice that is removed meanwhile goes on.
+func TestRemovedWhileSpeaking(t *testing.T) {
+	engine := newCloneFake()
+	step := make(chan struct{})
+	engine.script = script{frames: 3, step: step}
+	r := startClone(t, Options{}, engine)
+	r.keep("anna", 40)
+	resp := make(chan *http.Response)
+	go func() {
+		answer, err := r.client.Do(r.request("POST", speechPath, `{"input":"a","voice":"anna"}`))
+		if err != nil {
+			t.Error(err)
+		}
+		resp <- answer
+	}()
+	step <- struct{}{}
+	answer := <-resp
+	read(t, r.remove("anna"))
+	go func() { step <- struct{}{}; step <- struct{}{} }()
+	if data := read(t, answer); len(data) != 3*2*fakeFrame || answer.Trailer.Get(trailerFinish) != "stop" {
+		t.Errorf("%d bytes, trailer %v", len(data), answer.Trailer)
+	}
+}
+
+// The metrics count clips.
+func TestClipMetrics(t *testing.T) {
+	r := startClone(t, Options{Kept: voices.Open(t.TempDir(), 0)}, newCloneFake())
+	for range 3 {
+		r.say(`"ref_audio":"` + clipURL(5) + `","ref_text":"b"`)
+	}
+	data := read(t, r.get("/metrics"))
+	for _, line := range []string{"mynah_clips_encoded_total 1\n", "mynah_clip_cache_hits_total 2\n", "mynah_clip_encode_seconds_count 1\n"} {
+		if !bytes.Contains(data, []byte(line)) {
+			t.Errorf("the metrics lack %q", line)
+		}
+	}
+}
+
+// Whatever is given as a data URL, it is decoded within its bound, or refused in a line.
+func FuzzDataURL(f *testing.F) {
+	f.Add("data:audio/wav;base64,UklGRg==")
+	f.Add("data:;base64,UklG_-\n%3D")
+	f.Add("http://x/")
+	f.Fuzz(func(t *testing.T, url string) {
+		data, err := decodeDataURL("ref_audio", url, 1000)
+		if err != nil {
+			if err.Status != 400 || strings.ContainsAny(err.Message, "\n\r\x1b\x00") || len(err.Message) > 1000 {
+				t.Errorf("%q: %+v", url, err)
+			}
+			return
+		}
+		again, err := decodeDataURL("x", "data:;base64,"+base64.RawURLEncoding.EncodeToString(data), 1000)
+		if len(data) == 0 || len(data) > 1000 || err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%q gave %d bytes, and %d", url, len(data), len(again))
+		}
+	})
+}

@@ -1,0 +1,261 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// elevenContext is one text of an elevenSession, and its speech.
+type elevenContext struct {
+	turn
+	session *elevenSession
+	id      string         // "" on a socket with one context
+	params  elevenParams   // those of the first message over those of the socket
+	before  *elevenContext // of the same name, to be heard first, or nil
+	over    chan struct{}  // closed at the end
+	wake    chan struct{}  // a token: there may be work
+	message []byte         // scratch for what carries audio
+
+	// Of the reader's goroutine.
+	settled   bool   // the first message came
+	half      string // the first half of a pair of escapes, at the end of the last piece
+	space     string // white space at the end of the text, which belongs to what follows
+	unflushed bool   // text came after the last flush
+
+	failed  bool   // under session.mu: what came was refused
+	refusal *Error // why; set before the context is cancelled
+	cut     atomic.Pointer[Error]
+}
+
+// contextID is how events name the context, nil on a socket with one.
+func (x *elevenContext) contextID() *string {
+	if !x.session.multi {
+		return nil
+	}
+	return &x.id
+}
+
+// settle reads the settings of a message. Only those of the first change anything.
+func (x *elevenContext) settle(all []member) *Error {
+	p := x.params
+	if err := p.readFields(all); err != nil {
+		return err
+	}
+	if x.settled {
+		if p.speed != x.params.speed {
+			return invalid("voice_settings.speed", "%g after the first message said %g", p.speed, x.params.speed)
+		}
+		return nil
+	}
+	// The rest of a body's fields are the query's here.
+	p.model, p.language, p.seed = x.params.model, x.params.language, x.params.seed
+	r, form, err := x.server.elevenRequest(p, "", x.socket.model)
+	if err != nil {
+		return asError(err)
+	}
+	x.params, x.request, x.form, x.settled = p, r, form, true
+	return nil
+}
+
+// write adds a piece of text, as it stands in a message. Pieces end in white space, and a
+// piece of it alone only keeps the context alive: it counts where words follow it, once.
+func (x *elevenContext) write(value json.RawMessage) *Error {
+	value, half, lost := joinHalves(value, x.half)
+	text, err := textValue("text", value)
+	if err != nil {
+		return err
+	}
+	if lost {
+		return errHalf
+	}
+	x.half = half
+	words := strings.TrimRightFunc(text, unicode.IsSpace)
+	if words == "" {
+		if x.space == "" && x.begunText() {
+			x.space = text
+		}
+		return nil
+	}
+	if !x.begunText() {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		words = strings.TrimRightFunc(text, unicode.IsSpace)
+	}
+	if first, _ := utf8.DecodeRuneInString(text); unicode.IsSpace(first) {
+		x.space = "" // one is enough
+	}
+	if err := x.add(piece{text: x.space + words}); err != nil {
+		return err
+	}
+	x.space, x.unflushed = text[len(words):], true
+	return nil
+}
+
+// begunText tells whether there is text already.
+func (x *elevenContext) begunText() bool { return x.said() != "" }
+
+// flush ends a sentence. White space at its end belongs to none.
+func (x *elevenContext) flush() {
+	_ = x.add(piece{kind: pieceFlush}) // an error of the stream is told at its end
+	x.unflushed = false
+}
+
+// settledText tells whether the client has asked for all of its text to be spoken.
+func (x *elevenContext) settledText() bool { return !x.unflushed || x.params.auto }
+
+// drop takes back what was not sent. session.mu is held.
+func (x *elevenContext) drop() {
+	x.cut.CompareAndSwap(nil, errElevenDropped)
+	x.withdrawn.Store(true)
+	x.socket.out.withdraw(&x.turn, func(shown) []outgoing { return nil })
+	x.cancel()
+}
+
+// late ends a text that does not go on.
+func (x *elevenContext) late() {
+	c := x.session
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[x.id] != x || x.failed {
+		return
+	}
+	x.cut.CompareAndSwap(nil, errElevenTimeout)
+	c.end(x)
+}
+
+// run speaks the text, and tells how that ended.
+func (x *elevenContext) run() {
+	c := x.session
+	defer c.guard()
+	defer close(x.over)
+	defer x.cancel()
+	defer x.watch(c.params.inactivity, x.late)()
+	if !x.await() {
+		c.concluded(x, x.tell(why(x.ctx, nil)))
+		return
+	}
+	x.received = time.Now()
+	err := x.speak()
+	x.detach()
+	c.concluded(x, x.tell(err))
+}
+
+// await waits until there is something to speak, and the context of the same name before
+// is over. False means that the context was cancelled before.
+func (x *elevenContext) await() bool {
+	if x.before != nil {
+		select {
+		case <-x.before.over:
+		case <-x.ctx.Done():
+			return false
+		}
+		x.before = nil
+	}
+	for !x.ready() {
+		select {
+		case <-x.wake:
+		case <-x.ctx.Done():
+			return false
+		}
+	}
+	return x.ctx.Err() == nil
+}
+
+// speak speaks the text. A text that has nothing to say is spoken at once.
+func (x *elevenContext) speak() error {
+	if ended, sayable := x.state(); ended && !sayable {
+		return nil
+	}
+	sink, err := x.form.open(x, x.socket.model.SampleRate)
+	if err != nil {
+		return err
+	}
+	defer sink.Abort() // nothing after Close
+	stream, err := x.begin(x.ctx, x.session.engine, x.request)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	done, err := x.pump(x.ctx, stream, sink)
+	reason := done.FinishReason
+	if err != nil {
+		reason = finishError
+	}
+	if x.ctx.Err() != nil {
+		reason = synth.FinishCancelled
+	}
+	x.socket.logTurn(&x.turn, done, reason, err)
+	if err == nil && reason == synth.FinishLength {
+		return errTruncated
+	}
+	return err
+}
+
+// Write sends encoded audio in a message.
+func (x *elevenContext) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	x.message = appendElevenAudio(x.message[:0], p, x.contextID())
+	if err := x.deliver(websocket.TextMessage, x.message); err != nil {
+		return 0, err
+	}
+	x.touch() // whoever listens need not say anything
+	return len(p), nil
+}
+
+// tell tells the client how the context ended: isFinal only if all of its text was
+// spoken. It returns the failure that the client was told of, nil for none. On a socket
+// with one context the socket's end tells it.
+func (x *elevenContext) tell(err error) *Error {
+	c := x.session
+	slow, isSlow := asSlow(err)
+	failure := x.failure(err)
+	switch {
+	case isSlow:
+		c.finish(closedSlow(slow))
+		return nil
+	case failure == nil && err != nil:
+		return nil // there is nobody to tell
+	case failure == nil:
+		c.send(&x.turn, markEnd, 0, elevenFinal{IsFinal: true, ContextID: x.contextID()})
+		return nil
+	case !c.multi:
+		return failure
+	case x.isWithdrawn():
+		c.out.withdraw(&x.turn, func(shown) []outgoing {
+			return []outgoing{{kind: websocket.TextMessage, data: encode(x.problem(failure))}}
+		})
+	default:
+		c.send(nil, markNone, 0, x.problem(failure))
+	}
+	return failure
+}
+
+// failure is what kept a context from saying all of its text: nil if nothing did, or if
+// the client is gone.
+func (x *elevenContext) failure(err error) *Error {
+	x.session.mu.Lock()
+	refusal := x.refusal
+	x.session.mu.Unlock()
+	cut := x.cut.Load()
+	switch {
+	case refusal != nil:
+		return refusal
+	case x.isWithdrawn():
+		return cut
+	case err == nil:
+		return cut
+	case errors.Is(err, errClientGone):
+		return nil
+	}
+	return asError(elevenNames(err))
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// elevenPrefix begins the routes of ElevenLabs' speech API.
+const elevenPrefix = "/v1/text-to-speech/"
+
+// elevenRoutes are the routes of ElevenLabs' API that its clients speak with. The
+// WebSockets take keys also in the first message, so it is they that check them.
+func (s *Server) elevenRoutes() []route {
+	return []route{
+		{"POST", elevenPrefix + "{voice}", false, s.elevenSpeech},
+		{"POST", elevenPrefix + "{voice}/stream", false, s.elevenSpeech},
+		{"GET", elevenPrefix + "{voice}/stream-input", true, s.elevenSingle},
+		{"GET", elevenPrefix + "{voice}/multi-stream-input", true, s.elevenMulti},
+		{"GET", "/v1/voices", false, s.elevenVoices},
+		{"GET", "/v1/voices/{voice}", false, s.elevenVoice},
+		{"GET", "/v2/voices", false, s.elevenVoices},
+	}
+}
+
+// elevenSpeech answers POST /v1/text-to-speech/{voice}, with /stream or without: both
+// answer with audio as it is produced.
+func (s *Server) elevenSpeech(w *response, r *http.Request) error {
+	body, engine, release, err := s.takeBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	params, refused := readElevenQuery(r.PathValue("voice"), r.URL.Query())
+	if refused != nil {
+		return refused
+	}
+	text, err := readElevenBody(&params, body, s.opts.Limits)
+	if err != nil {
+		return err
+	}
+	s.addText(r, "text", text)
+	request, form, err := s.elevenRequest(params, text, engine.Info())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.work(r.Context())
+	defer cancel()
+	a := &answer{w: w, encoding: form, utterance: utterance{server: s, transport: streamAudio, received: info(r).received}}
+	return elevenNames(a.bytes(ctx, engine, request, info(r)))
+}
+
+// readElevenBody reads a body, and returns the text.
+func readElevenBody(p *elevenParams, body []byte, limits Limits) (string, error) {
+	all, err := members(body)
+	if err != nil {
+		return "", err
+	}
+	if err := p.readFields(all); err != nil {
+		return "", err
+	}
+	value := memberOf(all, "text")
+	if value == nil {
+		e := invalid("text", "it is missing, wanted a text of 1 to %d characters", limits.InputRunes)
+		e.Code = "missing_field"
+		return "", e
+	}
+	text, err := textValue("text", value)
+	if err != nil {
+		return "", err
+	}
+	if err := checkLength("text", text, limits.InputRunes); err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// elevenVoiceEntry is one voice in ElevenLabs' form.
+type elevenVoiceEntry struct {
+	VoiceID     string            `json:"voice_id"` // our names
+	Name        string            `json:"name"`
+	Category    string            `json:"category"`
+	Labels      map[string]string `json:"labels"`
+	Description string            `json:"description"`
+}
+
+// elevenVoicesAnswer is the answer to /v1/voices, and of /v2/voices with one page.
+type elevenVoicesAnswer struct {
+	Voices  []elevenVoiceEntry `json:"voices"`
+	HasMore bool               `json:"has_more"`
+	Total   int                `json:"total_count"`
+	Next    *string            `json:"next_page_token"`
+}
+
+// elevenVoices lists voices, all of them, or those whose names have ?search in them.
+func (s *Server) elevenVoices(w *response, r *http.Request) error {
+	engine, err := s.ready()
+	if err != nil {
+		return err
+	}
+	answer := elevenVoicesAnswer{Voices: []elevenVoiceEntry{}}
+	search := strings.ToLower(r.URL.Query().Get("search"))
+	for _, voice := range s.elevenVoiceEntries(engine.Info()) {
+		if strings.Contains(strings.ToLower(voice.Name), search) {
+			answer.Voices = append(answer.Voices, voice)
+		}
+	}
+	answer.Total = len(answer.Voices)
+	return writeJSON(w, http.StatusOK, answer)
+}
+
+// elevenVoice answers GET /v1/voices/{voice}.
+func (s *Server) elevenVoice(w *response, r *http.Request) error {
+	engine, err := s.ready()
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("voice")
+	for _, voice := range s.elevenVoiceEntries(engine.Info()) {
+		if strings.EqualFold(voice.VoiceID, name) {
+			return writeJSON(w, http.StatusOK, voice)
+		}
+	}
+	return &Error{Status: http.StatusNotFound, Type: typeInvalid, Param: "voice_id", Code: "voice_not_found",
+		Message: "voice_id: " + quoted(name) + ", GET /v1/voices lists those that there are"}
+}
+
+// elevenVoiceEntries are all voices. A checkpoint without any has the one that speaks
+// when none is named.
+func (s *Server) elevenVoiceEntries(info synth.Info) []elevenVoiceEntry {
+	names := s.voiceNames(info)
+	if len(names) == 0 {
+		names = []string{noVoice}
+	}
+	var all []elevenVoiceEntry
+	for _, name := range names {
+		all = append(all, elevenVoiceEntry{VoiceID: name, Name: name, Category: "premade", Labels: map[string]string{}})
+	}
+	return all
+}
+
+// elevenDetail is what ElevenLabs' clients look for in the body of an error.
+type elevenDetail struct {
+	Status  string  `json:"status"` // the code
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+}
+
+// elevenEnvelope is a body of an error with both forms.
+type elevenEnvelope struct {
+	envelope
+	Detail elevenDetail `json:"detail"`
+}
+
+// isEleven tells whether a request is by ElevenLabs' API.
+func isEleven(path string) bool {
+	return strings.HasPrefix(path, elevenPrefix) || strings.HasPrefix(path, "/v2/voices") ||
+		path == "/v1/voices" || strings.HasPrefix(path, "/v1/voices/")
+}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Clients that others made, unmodified, against a running `mynah serve` with the
-# built-in voice: OpenAI's for Python and for JavaScript, and a WebSocket client.
+# built-in voice: OpenAI's for Python and for JavaScript, ElevenLabs' and Wyoming's for
+# Python, and a WebSocket client.
 # Needs Go, Python 3.11 or later with venv, npm, ffmpeg, and the registries of Python
 # and npm when a pinned version is not here yet. Leaves .venv and node_modules.
 set -euo pipefail
@@ -52,7 +53,7 @@ serve() { # name flags…
   servers+=($!)
   for _ in $(seq 600); do
     if grep -q '^mynah: ready' "$log"; then
-      url=$(sed -n 's/.*listening on \(http:[^ ,]*\).*/\1/p' "$log")
+      url=$(sed -n 's/.*listening on \(https*:[^ ,]*\).*/\1/p' "$log")
       return
     fi
     kill -0 "${servers[-1]}" 2>/dev/null || break
@@ -62,8 +63,15 @@ serve() { # name flags…
   fail "the server did not start"
 }
 
-serve open --voice-map openai=eva
+serve open --voice-map openai=eva --wyoming 127.0.0.1:0
 export CLIENTS_URL=$url
+CLIENTS_WYOMING=$(sed -n 's/.*Wyoming listener on tcp:\/\/\([^ ,]*\).*/\1/p' "$work/open.log")
+export CLIENTS_WYOMING
+# ElevenLabs' client opens WebSockets with TLS alone.
+(cd "$work" && go run "$(go env GOROOT)/src/crypto/tls/generate_cert.go" --host 127.0.0.1 2>/dev/null) || fail "no certificate could be made"
+export SSL_CERT_FILE=$work/cert.pem
+serve tls --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
+export CLIENTS_TLS_URL=$url
 # One listener and no queue, so that a second is refused.
 serve narrow --max-live 1 --max-queue -1 --api-keys sk-test,sk-other
 export CLIENTS_NARROW_URL=$url

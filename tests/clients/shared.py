@@ -8,6 +8,7 @@ import urllib.request
 
 URL = os.environ["CLIENTS_URL"]  # a server for everyone
 NARROW_URL = os.environ["CLIENTS_NARROW_URL"]  # one listener, no queue, keys
+TLS_URL = os.environ["CLIENTS_TLS_URL"]  # with a certificate that SSL_CERT_FILE has
 KEY = "sk-test"
 
 HELLO = "Hello there, good morning."

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -45,22 +44,6 @@ const (
 	trimRule     = "trim 1"
 	loudnessRule = "bs1770 limiter 1"
 )
-
-// digest returns the digest of what an item's file is made of.
-func (j *Job) digest(r *synth.Request, speed float64) (string, error) {
-	x := recipe{
-		Identity: j.opts.Identity, Text: r.Text, Voice: strings.ToLower(r.Voice), Language: strings.ToLower(r.Language),
-		Instruct: r.Instruct, Layout: r.Layout, Reference: r.Reference, Seed: *r.Seed, MaxFrames: r.MaxFrames, Segment: r.SegmentRunes,
-		Gap: int64(r.Gap), Sampling: r.Sampling, RetryCut: j.opts.RetryCut, Speed: speed, Format: string(j.opts.Format), Rate: j.opts.SampleRate,
-	}
-	if j.opts.Trim {
-		x.Trim = trimRule
-	}
-	if j.opts.Loudness != nil {
-		x.Loudness = fmt.Sprint(*j.opts.Loudness, " ", loudnessRule)
-	}
-	return hash(x)
-}
 
 // joinedRecipe is all that decides the bytes of a joined file.
 type joinedRecipe struct {

@@ -3,6 +3,11 @@
 //	Read, ReadBook    a file → Items, each a text with its settings, or with what is wrong with it
 //	NewJob            Items and a folder → what is there, what is to be moved, what is to be made
 //	Job.Run           makes it, through an Engine, with several streams at once
+//	Job.RunBy         has it made by a Maker, which may be anywhere
+//
+// An Order is all that decides the bytes of a file; a Station makes the file of one with
+// an Engine. Names, manifest, captions, joined files and resuming are of the Job alone, wherever
+// orders are made.
 //
 // Every item has a digest over all that decides its file: text, voice, settings, seed,
 // model, precision, instruction level, version. The folder's manifest.jsonl has a line

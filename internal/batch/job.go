@@ -47,6 +47,10 @@ type Options struct {
 	Identity Identity
 	Disk     Disk // nil is the operating system's
 
+	// Voice, if set, puts the voice that a request names into the engine's terms. Its
+	// *synth.RequestError is the item's problem; every other error ends the job.
+	Voice func(*synth.Request) error
+
 	// Done, if set, is told of each item that was made or failed, one at a time.
 	Done func(*Record)
 }
@@ -98,6 +102,7 @@ const (
 type task struct {
 	item    *Item
 	request synth.Request
+	voice   string // that the request named
 	speed   float64
 	digest  string
 	stem    string // of its file's name
@@ -132,13 +137,31 @@ func NewJob(in *Input, opts Options) (*Job, error) {
 	for i := range in.Items {
 		it := &in.Items[i]
 		t := &task{item: it, stem: stems[i], file: stems[i] + j.extension(), request: j.request(it, all[i]), speed: cmp.Or(it.Speed, opts.Speed)}
+		t.voice = t.request.Voice
+		if err := j.resolve(t); err != nil {
+			return nil, err
+		}
 		var err error
-		if t.digest, err = j.digest(&t.request, t.speed); err != nil {
+		if t.digest, err = j.order(t).digest(); err != nil {
 			return nil, err
 		}
 		j.tasks = append(j.tasks, t)
 	}
 	return j, j.plan()
+}
+
+// resolve has the voice of an item found.
+func (j *Job) resolve(t *task) error {
+	if j.opts.Voice == nil {
+		return nil
+	}
+	err := j.opts.Voice(&t.request)
+	var refused *synth.RequestError
+	if errors.As(err, &refused) {
+		t.item.Problem = cmp.Or(t.item.Problem, refused.Error())
+		return nil
+	}
+	return err
 }
 
 // extension is that of the audio files.
@@ -305,6 +328,9 @@ func (j *Job) readFolder() error {
 
 // workName is the folder in a job's folder for what is not finished.
 const workName = ".mynah-batch"
+
+// queueName is the folder in it that a Maker may keep for the next run.
+const queueName = "queue"
 
 // work is a path in that folder.
 func (j *Job) work(names ...string) string {

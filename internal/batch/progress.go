@@ -14,6 +14,8 @@ type progress struct {
 	failedBefore       int
 	runes              int64 // to be spoken
 
+	watch atomic.Pointer[Maker] // nil while none makes items
+
 	made, failed, cut, live atomic.Int64
 	samples                 atomic.Int64 // of the engine, in this run
 	spoken                  atomic.Int64 // characters of segments that are over, and of items that failed
@@ -31,6 +33,7 @@ type Progress struct {
 	Audio   time.Duration // that the model made in this run
 	Elapsed time.Duration
 	Left    time.Duration // estimated; -1 while nothing is known
+	Waiting string        // what is waited for, "" for nothing worth telling
 }
 
 // Finished counts the items that need nothing any more.
@@ -67,11 +70,14 @@ func (j *Job) Progress() Progress {
 	p := &j.progress
 	s := Progress{
 		Total: p.total, Kept: p.kept, Moved: p.moved, Made: int(p.made.Load()), Failed: p.failedBefore + int(p.failed.Load()),
-		Cut: int(p.cut.Load()), Live: int(p.live.Load()), Left: -1,
+		Cut: int(p.cut.Load()), Left: -1,
 		Audio: time.Duration(p.samples.Load()) * time.Second / time.Duration(j.opts.SourceRate),
 	}
 	if began := p.began.Load(); began != 0 {
 		s.Elapsed = time.Since(time.Unix(0, began))
+	}
+	if maker := p.watch.Load(); maker != nil {
+		s.Live, s.Waiting = (*maker).State()
 	}
 	if spoken := p.spoken.Load(); spoken > 0 {
 		s.Left = time.Duration(float64(s.Elapsed) * float64(max(0, p.runes-spoken)) / float64(spoken)).Round(time.Second)

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -25,10 +26,15 @@ type Result struct {
 // errStopped ends a job at its first failure.
 var errStopped = errors.New("stopped at the first failure")
 
-// Run makes what is missing. It returns an error if the job could not go on: the context
+// Run makes what is missing with an engine: RunBy with a Maker of Options.Jobs streams.
+func (j *Job) Run(ctx context.Context, engine Engine) (*Result, error) {
+	return j.RunBy(ctx, &local{engine: engine, disk: j.opts.Disk, jobs: j.opts.Jobs, run: &j.progress})
+}
+
+// RunBy makes what is missing. It returns an error if the job could not go on: the context
 // ended, the folder cannot be written, another run is at work in it. What was finished
 // until then stays, and the next run goes on from there. An item that fails is no error.
-func (j *Job) Run(ctx context.Context, engine Engine) (*Result, error) {
+func (j *Job) RunBy(ctx context.Context, maker Maker) (*Result, error) {
 	if err := os.MkdirAll(j.opts.Dir, 0o777); err != nil {
 		return nil, onDisk(j.opts.Dir, err)
 	}
@@ -48,12 +54,12 @@ func (j *Job) Run(ctx context.Context, engine Engine) (*Result, error) {
 		return nil, err
 	}
 	j.began.Store(time.Now().UnixNano())
-	r := &run{Job: j, engine: engine}
+	r := &run{Job: j}
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
 	defer r.manifest.close()
-	err = r.items(ctx)
+	err = r.items(ctx, maker)
 	if err == nil || errors.Is(err, errStopped) || ctx.Err() != nil {
 		if e := r.end(ctx.Err() == nil && err == nil); e != nil {
 			err = e
@@ -77,7 +83,7 @@ func (j *Job) forgetStrangers() {
 // run is a job under way.
 type run struct {
 	*Job
-	engine   Engine
+	maker    Maker
 	manifest *manifest
 	joined   *Record
 	stale    []string // files that belong to no item
@@ -94,7 +100,7 @@ func (r *run) prepare() error {
 		return onDisk(r.work(), err)
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "lock" && name != "keep" && name != "parts" {
+		if name := e.Name(); name != "lock" && name != "keep" && name != "parts" && (name != queueName || !r.makesAny()) {
 			if err := os.RemoveAll(r.work(name)); err != nil {
 				return onDisk(r.work(name), err)
 			}
@@ -163,6 +169,7 @@ func (j *Job) path(name string) string { return filepath.Join(j.opts.Dir, name) 
 func (r *run) describe(to *Record, t *task) {
 	it := t.item
 	to.Index, to.Line, to.ID, to.Title, to.Text, to.Digest = it.Index, it.Line, it.ID, it.Title, it.Text, t.digest
+	to.Voice = cmp.Or(to.Voice, t.voice)
 	to.Language, to.File, to.Stale = strings.ToLower(t.request.Language), t.file, false
 }
 
@@ -188,7 +195,7 @@ func (r *run) commit(record *Record, from string) error {
 
 // failure is the record of an item without a file.
 func (r *run) failure(t *task, problem string) *Record {
-	record := &Record{Voice: t.request.Voice, Seed: *t.request.Seed, Error: problem}
+	record := &Record{Voice: t.voice, Seed: *t.request.Seed, Error: problem}
 	r.describe(record, t)
 	record.File, record.Digest = "", ""
 	return record
@@ -202,21 +209,44 @@ func (r *run) report(t *task, record *Record) {
 	}
 }
 
-// items makes what is to be made, several at a time.
-func (r *run) items(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// makesAny reports whether there is an item to make.
+func (r *run) makesAny() bool {
+	return slices.ContainsFunc(r.tasks, func(t *task) bool { return t.action == Make })
+}
+
+// items has what is to be made made. The Maker is not troubled if there is nothing.
+func (r *run) items(ctx context.Context, maker Maker) error {
 	if r.opts.FailFast && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.action == Fail }) {
 		return errStopped
 	}
+	if !r.makesAny() {
+		return nil
+	}
+	id, err := r.ID()
+	if err != nil {
+		return err
+	}
+	if err := maker.Begin(ctx, Brief{ID: id, Work: r.work(), Disk: r.opts.Disk, Keep: r.work(queueName)}); err != nil {
+		return err
+	}
+	r.maker = maker
+	r.watch.Store(&maker)
+	err = r.makeAll(ctx)
+	r.watch.Store(nil)
+	maker.End(err == nil || errors.Is(err, errStopped))
+	return err
+}
+
+// makeAll makes what is to be made, several at a time.
+func (r *run) makeAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	queue := make(chan *task)
 	var workers sync.WaitGroup
-	for n := range min(r.opts.Jobs, len(r.tasks)) {
+	for range min(r.maker.Width(), len(r.tasks)) {
 		workers.Go(func() {
-			w := &worker{run: r, number: n}
-			defer w.close()
 			for t := range queue {
-				if err := w.item(ctx, t); err != nil {
+				if err := r.item(ctx, t); err != nil {
 					cancel(err)
 				}
 			}

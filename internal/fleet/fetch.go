@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/mynah-tts/mynah/internal/batch"
+)
+
+// fetch writes the files of a result. What is wrong with them is a voidError, what is wrong
+// with the disk or the server ends the job.
+func (q *Queue) fetch(ctx context.Context, o *batch.Order, r *resultMessage, to batch.Files) error {
+	if err := q.file(ctx, r.Audio, to.Audio); err != nil {
+		return err
+	}
+	if o.Part {
+		return q.file(ctx, r.Part, to.Part)
+	}
+	return nil
+}
+
+// file fetches one file, and puts it on the disk in full.
+func (q *Queue) file(ctx context.Context, from object, path string) error {
+	err := q.link.persistFor(ctx, transferTime(from.Bytes), func(ctx context.Context) error { return q.copy(ctx, from, path) })
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrMsgNotFound):
+		return &voidError{fmt.Errorf("its file is not on the server any more, or not as it was: %w", err)}
+	}
+	var void *voidError
+	if errors.As(err, &void) || batch.EndsJob(err) {
+		return err
+	}
+	return batch.JobError(err)
+}
+
+// copy fetches a file in one go.
+func (q *Queue) copy(ctx context.Context, from object, path string) (err error) {
+	f, err := q.brief.Disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+	}
+	defer func() {
+		if e := f.Close(); err == nil && e != nil {
+			err = batch.JobError(fmt.Errorf("%s: %w", path, reason(e)))
+		}
+	}()
+	h := sha256.New()
+	n, err := q.link.chunks(ctx, from.Name, io.MultiWriter(h, writer{f, path}))
+	if err != nil {
+		return err
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); n != from.Bytes || sum != from.SHA256 {
+		return &voidError{fmt.Errorf("its file has %d bytes and digest %.12s, its record says %d and %.12s", n, sum, from.Bytes, from.SHA256)}
+	}
+	if err := f.Sync(); err != nil {
+		return batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+	}
+	return nil
+}
+
+// chunks reads a file of the object store, a message at a time. The client's own reader
+// does not: it leaves a goroutine behind for ever if the server goes at the wrong moment.
+func (l *Link) chunks(ctx context.Context, name string, to io.Writer) (n int64, err error) {
+	info, err := l.objects.GetInfo(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	next := uint64(1)
+	for range info.Chunks {
+		m, err := l.audio.GetMsg(ctx, next, jetstream.WithGetMsgSubject("$O."+bucket+".C."+info.NUID))
+		if err != nil {
+			return n, err
+		}
+		written, err := to.Write(m.Data)
+		n += int64(written)
+		if err != nil {
+			return n, err
+		}
+		next = m.Sequence + 1
+	}
+	return n, nil
+}
+
+// writer marks errors of the disk, so that they are told from the server's.
+type writer struct {
+	file batch.File
+	path string
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
+	if err != nil {
+		err = batch.JobError(fmt.Errorf("%s: %w", w.path, reason(err)))
+	}
+	return n, err
+}

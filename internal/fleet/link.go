@@ -1,0 +1,332 @@
+package fleet
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Limits of what is kept on a server, so that a job that nobody goes on with does not stay.
+const (
+	// keepFor is how long orders, results and files are kept.
+	keepFor = 7 * 24 * time.Hour
+
+	// Bytes of each, or less on a server that has less.
+	audioBytes  = 16 << 30
+	streamBytes = 1 << 30
+	leastBytes  = 8 << 20
+
+	// duplicateWindow is for how long an order that is published twice, because the server's
+	// answer was lost, is known by its id.
+	duplicateWindow = 2 * time.Minute
+)
+
+// Patience.
+const (
+	// callTime is how long one call of the server may take before it is tried again, and
+	// then may take twice as long, up to mostCallTime: a server that has just started
+	// swallows calls.
+	callTime     = 2 * time.Second
+	mostCallTime = 30 * time.Second
+
+	// clearTime is how long it is tried to remove what is left of a job.
+	clearTime = 30 * time.Second
+
+	// transferRate is the least rate of a file on its way, in bytes a second.
+	transferRate = 128 << 10
+
+	reconnectWait = 250 * time.Millisecond
+)
+
+// Server says how a NATS server is reached.
+type Server struct {
+	URL   string // nats:// or tls://, several separated by commas
+	Creds string // file of credentials, or ""
+	Token string
+	CA    string // file of certificates that a TLS server is checked with, or "" for the system's
+
+	// Patience is how long a server that has gone, or a worker that is not there, is waited
+	// for.
+	Patience time.Duration
+
+	embedded *Embedded // takes the place of the URL
+}
+
+// Link is a connection to a server.
+type Link struct {
+	where    string // without secrets
+	patience time.Duration
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	objects  jetstream.ObjectStore
+	work     jetstream.Stream
+	done     jetstream.Stream
+	audio    jetstream.Stream // of the bucket
+	back     chan struct{}    // has a value when the connection was lost and is there again
+
+	mu    sync.Mutex
+	again chan struct{} // closed when the connection is there again; then another
+}
+
+// anew is a link over the same connection, to make streams again with.
+func (l *Link) anew() *Link {
+	return &Link{where: l.where, patience: l.patience, conn: l.conn, js: l.js, again: make(chan struct{})}
+}
+
+// Where names servers by their URLs without users, passwords and tokens.
+func Where(urls string) string {
+	var all []string
+	for each := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(each))
+		if err != nil || u.Host == "" {
+			_, host, found := strings.Cut(each, "@")
+			if !found {
+				host = strings.TrimSpace(each)
+			}
+			all = append(all, host)
+			continue
+		}
+		all = append(all, u.Scheme+"://"+u.Host)
+	}
+	return strings.Join(all, ",")
+}
+
+// Connect connects to a server, and makes the streams there if they are not there yet.
+// name is how the server knows the connection.
+func (s *Server) Connect(ctx context.Context, name string) (*Link, error) {
+	l := &Link{where: Where(s.URL), patience: s.Patience, back: make(chan struct{}, 1), again: make(chan struct{})}
+	opts := []nats.Option{
+		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait, reconnectWait), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
+		nats.ReconnectHandler(func(*nats.Conn) { l.returned() }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // otherwise the library prints them
+	}
+	if s.Creds != "" {
+		if _, err := os.Stat(s.Creds); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Creds, reason(err))
+		}
+		opts = append(opts, nats.UserCredentials(s.Creds))
+	}
+	if s.Token != "" {
+		opts = append(opts, nats.Token(s.Token))
+	}
+	if s.CA != "" {
+		opts = append(opts, nats.RootCAs(s.CA))
+	}
+	if s.embedded != nil {
+		l.where = s.embedded.Addr()
+		opts = append(opts, nats.InProcessServer(s.embedded.server), nats.Token(s.embedded.token))
+	}
+	var err error
+	if l.conn, err = nats.Connect(s.URL, opts...); err != nil {
+		return nil, fmt.Errorf("NATS server %s: %w", l.where, withoutSecrets(s, err))
+	}
+	if l.js, err = jetstream.New(l.conn); err == nil {
+		err = l.prepare(ctx)
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// returned tells who waits that the connection is there again.
+func (l *Link) returned() {
+	select {
+	case l.back <- struct{}{}:
+	default:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.again)
+	l.again = make(chan struct{})
+}
+
+// withoutSecrets hides what an error may quote of a URL.
+func withoutSecrets(s *Server, err error) error {
+	message := err.Error()
+	for each := range strings.SplitSeq(s.URL, ",") {
+		if strings.Contains(message, strings.TrimSpace(each)) {
+			return errors.New("its URL cannot be read, wanted is nats://HOST:PORT or tls://HOST:PORT")
+		}
+		if u, e := url.Parse(strings.TrimSpace(each)); e != nil || u.User != nil && strings.Contains(message, u.User.String()) {
+			return errors.New("its URL cannot be read, wanted is nats://HOST:PORT or tls://HOST:PORT")
+		}
+	}
+	return errors.New(strings.TrimPrefix(message, "nats: "))
+}
+
+// reason strips operation and path from an error of package os.
+func reason(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// Where is the server's URL without secrets.
+func (l *Link) Where() string { return l.where }
+
+// Close ends the connection.
+func (l *Link) Close() {
+	if l.conn != nil {
+		l.conn.Close()
+	}
+}
+
+// prepare makes what is not there of streams and bucket. What is there is taken as it is:
+// an operator may have chosen other limits, or copies on several servers. The bucket comes
+// first: the streams have their share of what a server has room for.
+func (l *Link) prepare(ctx context.Context) error {
+	room, err := l.create(ctx, audioBytes, func(ctx context.Context, most int64) (err error) {
+		l.objects, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: bucket, Description: "Mynah: files of items", TTL: keepFor, MaxBytes: most, Storage: jetstream.FileStorage,
+		})
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			l.objects, err = l.js.ObjectStore(ctx, bucket)
+		}
+		if err == nil {
+			l.audio, err = l.js.Stream(ctx, "OBJ_"+bucket)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("NATS server %s: bucket %s: %w", l.where, bucket, err)
+	}
+	share := max(leastBytes, streamBytes/(audioBytes/room))
+	for _, c := range []struct {
+		jetstream.StreamConfig
+		to *jetstream.Stream
+	}{
+		{jetstream.StreamConfig{
+			Name: workStream, Subjects: []string{workSubject + ".*.*.*"}, Retention: jetstream.WorkQueuePolicy, Description: "Mynah: items to be spoken",
+		}, &l.work},
+		{jetstream.StreamConfig{
+			Name: doneStream, Subjects: []string{doneSubject + ".*.*", begunSubject + ".*.*"}, Retention: jetstream.LimitsPolicy,
+			Description: "Mynah: what was begun, and what came of it",
+		}, &l.done},
+	} {
+		c.Storage, c.MaxAge, c.Discard, c.Duplicates = jetstream.FileStorage, keepFor, jetstream.DiscardNew, duplicateWindow
+		_, err := l.create(ctx, share, func(ctx context.Context, most int64) (err error) {
+			c.MaxBytes = most
+			*c.to, err = l.js.CreateStream(ctx, c.StreamConfig)
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+				*c.to, err = l.js.Stream(ctx, c.Name)
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("NATS server %s: stream %s: %w", l.where, c.Name, err)
+		}
+	}
+	return nil
+}
+
+// Codes of errors of JetStream that the client has no name for.
+const (
+	insufficientStorage  = 10047
+	accountLimitExceeded = 10002
+)
+
+// create makes something of at most so many bytes, or of half as many, and so on. It
+// returns how many it was.
+func (l *Link) create(ctx context.Context, most int64, make func(ctx context.Context, most int64) error) (int64, error) {
+	for {
+		err := l.persist(ctx, func(ctx context.Context) error { return make(ctx, most) })
+		var api *jetstream.APIError
+		switch {
+		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+			return 0, errors.New("it has no JetStream (a server that is started with -js has)")
+		case errors.As(err, &api) && (api.ErrorCode == insufficientStorage || api.ErrorCode == accountLimitExceeded) && most > leastBytes:
+			most /= 2
+		default:
+			return most, err
+		}
+	}
+}
+
+// persist calls a function of the server until it has an answer, for as long as patience
+// lasts. Each call has a time of its own.
+func (l *Link) persist(ctx context.Context, call func(ctx context.Context) error) error {
+	return l.persistFor(ctx, callTime, call)
+}
+
+func (l *Link) persistFor(ctx context.Context, each time.Duration, call func(ctx context.Context) error) error {
+	begun := time.Now()
+	for wait := 50 * time.Millisecond; ; wait, each = min(2*wait, 2*time.Second), max(each, min(2*each, mostCallTime)) {
+		err := l.once(ctx, each, call)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !passing(err):
+			return err
+		case time.Since(begun) > l.patience:
+			return fmt.Errorf("no answer of the NATS server %s for %v: %w", l.where, l.patience, err)
+		}
+		rest(ctx, wait)
+	}
+}
+
+// once makes a call. It ends when the connection was made anew: the answer to what was
+// asked over the old one does not come.
+func (l *Link) once(ctx context.Context, each time.Duration, call func(ctx context.Context) error) error {
+	try, cancel := context.WithTimeout(ctx, each)
+	defer cancel()
+	try, stop := context.WithCancelCause(try)
+	defer stop(nil)
+	l.mu.Lock()
+	again := l.again
+	l.mu.Unlock()
+	go func() {
+		select {
+		case <-again:
+			stop(nats.ErrDisconnected)
+		case <-try.Done():
+		}
+	}()
+	err := call(try)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(try), nats.ErrDisconnected) {
+		return nats.ErrDisconnected
+	}
+	return err
+}
+
+// passing reports whether an error may be another time: the server is not there at the
+// moment, or starting, or full.
+func passing(err error) bool {
+	for _, each := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrNoServers, nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout,
+	} {
+		if errors.Is(err, each) {
+			return true
+		}
+	}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.Code >= 500 && api.ErrorCode != insufficientStorage &&
+		api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabled && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
+}
+
+// remove takes a file out of the object store, with the mark of its removal.
+func (l *Link) remove(ctx context.Context, name string) error {
+	return l.persist(ctx, func(ctx context.Context) error {
+		err := l.objects.Delete(ctx, name)
+		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
+			err = l.audio.Purge(ctx, jetstream.WithPurgeSubject("$O."+bucket+".M."+base64.URLEncoding.EncodeToString([]byte(name))))
+		}
+		return err
+	})
+}

@@ -47,6 +47,7 @@ type batchCommand struct {
 	Progress string `help:"How progress is told: a line on a terminal, plain lines otherwise; json are objects on standard output." allowed:"auto,plain,json" placeholder:"NAME" unset:"auto"`
 	Seed     int64  `help:"Start of the random numbers of all items that have no seed of their own, 0 and up." placeholder:"N" unset:"0"`
 
+	batchFleetFlags
 	modelFlags
 	mannerFlags
 	Quiet bool `short:"q" help:"Print errors and failed items only."`
@@ -94,8 +95,11 @@ func (c *batchCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" && !c.Quiet {
 		p.note("warning: %s", unknown)
 	}
-	jobs, err := c.jobs(p)
+	jobs, err := readJobs(p, c.Jobs)
 	if err != nil {
+		return err
+	}
+	if err := c.check(p); err != nil {
 		return err
 	}
 	opts, err := c.options(p)
@@ -124,7 +128,11 @@ func (c *batchCommand) Run(p *program) error {
 	if opts.Identity, err = c.identity(model); err != nil {
 		return err
 	}
+	if opts.Identity, err = c.wanted(p, opts.Identity); err != nil {
+		return err
+	}
 	opts.SourceRate = model.Info().SampleRate
+	opts.Voice = func(r *synth.Request) error { return c.applyVoice(model, r) }
 	opts.Jobs = cmp.Or(jobs, chooseJobs(model.Info(), memoryThere()))
 	b := &batchRun{program: p, command: c, in: in, engine: batchEngine{model}}
 	return b.run(ctx, opts)
@@ -239,14 +247,14 @@ func (c *batchCommand) form(path string, isBook bool) (batch.Form, error) {
 	return "", usageErrorf("%s: the name tells no form; end it in .txt, .csv, .tsv or .jsonl, or add --input-format", path)
 }
 
-// jobs is the number of --jobs, 0 for auto.
-func (c *batchCommand) jobs(p *program) (int, error) {
-	if c.Jobs == "" || strings.EqualFold(c.Jobs, "auto") {
+// readJobs reads the number of --jobs, 0 for auto.
+func readJobs(p *program, s string) (int, error) {
+	if s == "" || strings.EqualFold(s, "auto") {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(c.Jobs)
+	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > batch.MaxJobs {
-		return 0, usageErrorf("%s: %q, allowed are 1 to %d, or auto", p.parser.Origin("jobs"), c.Jobs, batch.MaxJobs)
+		return 0, usageErrorf("%s: %q, allowed are 1 to %d, or auto", p.parser.Origin("jobs"), s, batch.MaxJobs)
 	}
 	return n, nil
 }
@@ -283,8 +291,16 @@ func (b *batchRun) run(ctx context.Context, opts batch.Options) error {
 		return b.dryRun()
 	}
 	log.SetOutput(io.Discard) // the FLAC decoder has a note there about every frame of 24 kHz
+	run := func() (*batch.Result, error) { return job.Run(ctx, b.engine) }
+	if b.command.NATS != "" {
+		queue, err := b.queue(opts)
+		if err != nil {
+			return err
+		}
+		run = func() (*batch.Result, error) { return job.RunBy(ctx, queue) }
+	}
 	report.start()
-	result, err := job.Run(ctx, b.engine)
+	result, err := run()
 	report.stop()
 	if err != nil && result == nil {
 		return err

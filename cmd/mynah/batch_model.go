@@ -43,7 +43,7 @@ func memoryThere() int64 {
 }
 
 // identity is what of model and program decides samples.
-func (c *batchCommand) identity(model *synth.Model) (batch.Identity, error) {
+func (c *modelFlags) identity(model *synth.Model) (batch.Identity, error) {
 	v := readVersion()
 	id := batch.Identity{Precision: model.Info().Precision, Level: kernel.Level().String(), Version: strings.TrimSpace(v.Version + " " + v.Revision)}
 	info, err := os.Stat(c.Model)

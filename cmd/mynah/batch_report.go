@@ -43,7 +43,8 @@ type progressEvent struct {
 	Audio      float64       `json:"audio_seconds"`
 	Elapsed    float64       `json:"elapsed_seconds"`
 	RTF        float64       `json:"rtf"`
-	Left       *float64      `json:"left_seconds"` // null while nothing is known
+	Left       *float64      `json:"left_seconds"`      // null while nothing is known
+	Waiting    string        `json:"waiting,omitempty"` // workers that are there, or what is waited for
 	Item       *batch.Record `json:"item,omitempty"`
 	Incomplete bool          `json:"incomplete,omitempty"`
 }
@@ -123,6 +124,9 @@ func progressLine(p batch.Progress) string {
 		line += fmt.Sprintf(", %d failed", p.Failed)
 	}
 	line += fmt.Sprintf(", %d at once, %.1f s of audio, RTF %.2f", p.Live, p.Audio.Seconds(), p.RTF())
+	if p.Waiting != "" {
+		line += ", " + p.Waiting
+	}
 	if p.Left >= 0 {
 		line += fmt.Sprintf(", %v left", p.Left.Round(time.Second))
 	}
@@ -147,7 +151,7 @@ func (r *batchReport) done(record *batch.Record) {
 func (r *batchReport) json(event string, p batch.Progress, record *batch.Record) {
 	e := progressEvent{
 		Event: event, Total: p.Total, Finished: p.Finished(), Kept: p.Kept, Moved: p.Moved, Made: p.Made, Failed: p.Failed, Cut: p.Cut, Live: p.Live,
-		Audio: p.Audio.Seconds(), Elapsed: p.Elapsed.Seconds(), RTF: p.RTF(), Item: record, Incomplete: event == "end" && p.Finished() < p.Total,
+		Audio: p.Audio.Seconds(), Elapsed: p.Elapsed.Seconds(), RTF: p.RTF(), Waiting: p.Waiting, Item: record, Incomplete: event == "end" && p.Finished() < p.Total,
 	}
 	if p.Left >= 0 {
 		left := p.Left.Seconds()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/mynah-tts/mynah/internal/bench"
@@ -19,7 +18,7 @@ import (
 
 // benchCommand is `mynah bench`.
 type benchCommand struct {
-	Model string `help:"Checkpoint directory to measure, in the published Hugging Face layout, or a file that mynah quantize wrote." placeholder:"PATH" type:"path" unset:"synthetic weights of the 0.6B's sizes, and the built-in voice"`
+	Model string `help:"Checkpoint directory to measure, in the published Hugging Face layout, a file that mynah quantize wrote, or the name of a model that mynah pull fetched." placeholder:"MODEL" type:"path" unset:"synthetic weights of the 0.6B's sizes, and the built-in voice"`
 	computeFlags
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 	JSON      bool   `name:"json" help:"Print JSON."`
@@ -174,7 +173,7 @@ func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures
 		return bench.Figures{}, err
 	}
 	defer model.Close()
-	r.Model = filepath.Base(model.Info().Name)
+	r.Model = modelName(model.Info().Name)
 	f := r.forms(model.Info().Precision)
 
 	l := audience{model: model, request: request, frames: benchFramesMin, recorder: recorder}

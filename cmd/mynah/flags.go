@@ -13,7 +13,7 @@ import (
 
 // modelFlags choose a checkpoint and how it is run.
 type modelFlags struct {
-	Model string `help:"Checkpoint directory, in the published Hugging Face layout, or a file that mynah quantize wrote." placeholder:"PATH" type:"path" unset:"the built-in voice"`
+	Model string `help:"Checkpoint directory, in the published Hugging Face layout, a file that mynah quantize wrote, or the name of a model that mynah pull fetched: ORG/NAME or ORG/NAME@REVISION." placeholder:"MODEL" type:"path" unset:"the built-in voice"`
 	computeFlags
 }
 
@@ -65,6 +65,9 @@ func (f *modelFlags) openWith(more func(*synth.Options)) (*synth.Model, error) {
 	if err := checkLevel(); err != nil {
 		return nil, err
 	}
+	if err := f.locate(); err != nil {
+		return nil, err
+	}
 	precision, err := choosePrecision(f.Precision, f.TalkerPrecision, f.PredictorPrecision, f.CodecPrecision)
 	if err != nil {
 		return nil, err
@@ -111,7 +114,8 @@ func (f *speechFlags) request(text string) (synth.Request, error) {
 // mannerFlags say how to speak, but for the seed. A setting that is not given stays nil or
 // empty, and is the checkpoint's own.
 type mannerFlags struct {
-	Voice     string `help:"Preset voice, in any case. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"the checkpoint's first"`
+	voicesFlags
+	Voice     string `help:"Preset voice of the checkpoint or, with a Base checkpoint, a voice that is kept, in any case. mynah voices lists both." placeholder:"NAME" unset:"the checkpoint's first"`
 	Language  string `help:"Language of the text, in any case; auto leaves it to the model. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"auto"`
 	Instruct  string `help:"How to speak, or what the voice is like, for checkpoints that take instructions." placeholder:"TEXT" unset:"none"`
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`

@@ -14,6 +14,8 @@ const usage = `Usage: mynah COMMAND
   mynah serve                                speak over HTTP, by OpenAI's API
   mynah batch lines.txt --out folder         speak a file of texts, one a line
   mynah say --file story.txt -o story.wav --model DIR --voice NAME
+  mynah pull Qwen/Qwen3-TTS-12Hz-0.6B-CustomVoice
+                                             fetch a model, which --model then opens by its name
   mynah doctor                               what this machine can do
   mynah help                                 all commands
 `
@@ -39,7 +41,7 @@ func (c *helpCommand) Run(p *program) error {
 var (
 	helpOptions = kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 100})
 	helpGroups  = kong.ExplicitGroups([]kong.Group{
-		{Key: "sampling", Title: "Sampling:"}, {Key: "limits", Title: "Limits:"}, {Key: "access", Title: "Access:"}, {Key: "log", Title: "Log:"},
+		{Key: "sampling", Title: "Sampling:"}, {Key: "limits", Title: "Limits:"}, {Key: "access", Title: "Access:"}, {Key: "log", Title: "Log:"}, {Key: "nats", Title: "Several machines:"},
 	})
 )
 

@@ -66,6 +66,10 @@ type examination struct {
 // is found and not just the first, and then at whether the engine takes it.
 func examineModel(flags *modelFlags) patient {
 	x := &examination{fsys: voice.FS(), patient: patient{Name: voice.Name}}
+	if err := flags.locate(); err != nil {
+		x.Name, x.Checks = flags.Model, []check{{"directory", false, err.Error()}}
+		return x.patient
+	}
 	if flags.Model != "" {
 		x.Name, x.fsys = flags.Model, synth.RegularFiles(os.DirFS(flags.Model))
 		info, err := os.Stat(flags.Model)

@@ -37,10 +37,12 @@ const maxSpans = 1 << 20
 // profileCommand is `mynah profile`.
 type profileCommand struct {
 	modelFlags
+	voicesFlags
 	Streams   int    `help:"Utterances that are computed together and read at once." placeholder:"N" range:"1,64" default:"1"`
 	Frames    int    `help:"Frames of each stream." placeholder:"N" range:"1,10000" default:"50"`
 	Text      string `help:"What the streams say." placeholder:"TEXT" unset:"a sentence of 30 tokens"`
 	Layout    string `help:"How the model is given the text: a token with each frame, or all of it first." allowed:"streaming,whole" placeholder:"NAME" unset:"streaming for Base checkpoints, otherwise whole"`
+	Voice     string `setting:"profile-voice" help:"Preset voice of the checkpoint, or a voice that is kept." placeholder:"NAME" unset:"the checkpoint's first"`
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 
 	Format     string `help:"What each reader turns its frames into, which the encode row times; opus and aac need a program ffmpeg on PATH." allowed:"pcm,wav,flac,mp3,opus,aac" placeholder:"NAME" default:"pcm"`
@@ -69,7 +71,10 @@ func (c *profileCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" {
 		p.note("warning: %s", unknown)
 	}
-	request := synth.Request{Text: c.Text, Layout: synth.Layout(c.Layout)}
+	if err := c.locate(); err != nil {
+		return err
+	}
+	request := synth.Request{Text: c.Text, Voice: c.Voice, Layout: synth.Layout(c.Layout)}
 	if c.Text == "" {
 		request.Text = profileText
 	}
@@ -93,6 +98,9 @@ func (c *profileCommand) Run(p *program) error {
 		return err
 	}
 	defer model.Close()
+	if err := c.applyVoice(model, &request); err != nil {
+		return err
+	}
 	ctx, _ := catchInterrupts()
 	l := audience{model: model, request: request, frames: c.Frames, format: format, recorder: recorder}
 	run, err := record(ctx, &l, c.Streams)
@@ -232,7 +240,7 @@ func (c *profileCommand) checkParity() error {
 func conditions(model *synth.Model) profile.Run {
 	info := model.Info()
 	return profile.Run{
-		Model:     filepath.Base(info.Name),
+		Model:     modelName(info.Name),
 		Precision: fmt.Sprintf("talker %s, predictor %s, codec %s", info.Precision.Talker, info.Precision.Predictor, info.Precision.Codec),
 		Processor: cpu.Detect().Brand, Level: kernel.Level().String(), Threads: info.Threads,
 		FrameAudio: time.Duration(info.FrameSize) * time.Second / time.Duration(info.SampleRate),

@@ -17,18 +17,23 @@ import (
 type commands struct {
 	Say      sayCommand      `cmd:"" help:"Speak a text into a file or a pipe."`
 	Batch    batchCommand    `cmd:"" help:"Speak a file of texts, or a book, into a folder of audio."`
+	Worker   workerCommand   `cmd:"" help:"Speak items of mynah batch --nats, on this machine or another."`
 	Serve    serveCommand    `cmd:"" help:"Speak over HTTP, by the API that OpenAI's clients use."`
+	Voices   voicesCommand   `cmd:"" help:"List, keep and remove voices."`
+	Codec    codecCommand    `cmd:"" help:"Turn recordings into codes, and codes into recordings."`
 	Doctor   doctorCommand   `cmd:"" help:"Say what this machine and a checkpoint can do, and what is wrong with them."`
 	Profile  profileCommand  `cmd:"" help:"Say where the time of each frame goes."`
 	Bench    benchCommand    `cmd:"" help:"Say how fast this machine is, and how close a model comes to it."`
 	Quantize quantizeCommand `cmd:"" help:"Pack a checkpoint into one file that opens at once."`
+	Pull     pullCommand     `cmd:"" help:"Fetch a model from a Hugging Face hub."`
+	Models   modelsCommand   `cmd:"" help:"List and remove models that were fetched."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 	Help     helpCommand     `cmd:"" help:"Explain a command and its settings."`
 }
 
 // otherVariables are MYNAH_… variables that are no flags: the instruction level, and
 // what tests of this repository go by.
-var otherVariables = []string{cpu.EnvLevel, "MYNAH_PARITY", "MYNAH_REQUIRE_CPU", "MYNAH_BENCH_MODEL", "MYNAH_BENCH_PRECISION"}
+var otherVariables = []string{cpu.EnvLevel, "MYNAH_PARITY", "MYNAH_REQUIRE_CPU", "MYNAH_BENCH_MODEL", "MYNAH_BENCH_PRECISION", "MYNAH_NATS_SERVER"}
 
 // program is one run of mynah.
 type program struct {

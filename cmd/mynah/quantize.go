@@ -17,7 +17,7 @@ import (
 
 // quantizeCommand is `mynah quantize`.
 type quantizeCommand struct {
-	Dir string `arg:"" help:"Checkpoint directory, in the published Hugging Face layout."`
+	Dir string `arg:"" help:"Checkpoint directory, in the published Hugging Face layout, or the name of a model that mynah pull fetched."`
 	Out string `arg:"" help:"File to write. Only a packed file is written over."`
 
 	Precision          string `help:"What the matrices are packed as." allowed:"f32,default,fast" placeholder:"NAME" unset:"default"`
@@ -44,6 +44,9 @@ func (c *quantizeCommand) Run(p *program) error {
 	}
 	precision, err := choosePrecision(c.Precision, c.TalkerPrecision, c.PredictorPrecision, c.CodecPrecision)
 	if err != nil {
+		return err
+	}
+	if c.Dir, err = locateModel(c.Dir); err != nil {
 		return err
 	}
 	if err := c.checkOut(); err != nil {

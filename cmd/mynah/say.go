@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/config"
@@ -22,6 +23,8 @@ type sayCommand struct {
 	File string `help:"Text file (UTF-8) to say; - is standard input." placeholder:"FILE" type:"path" unset:"none"`
 	modelFlags
 	speechFlags
+	cloneFlags
+	serverFlags
 	Quiet bool `short:"q" help:"Print errors only: no progress, no summary, no warnings."`
 	config.Common
 }
@@ -39,6 +42,13 @@ func (c *sayCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	if c.Server != "" {
+		return c.ask(p, out, text)
+	}
+	recording, err := c.cloneFlags.read(p, c.Reference, c.Voice)
+	if err != nil {
+		return err
+	}
 	request, err := c.request(text)
 	if err != nil {
 		return err
@@ -48,12 +58,26 @@ func (c *sayCommand) Run(p *program) error {
 		c.warn = p.warn
 	}
 	progress := startProgress(p.stderr, c.Quiet)
-	defer progress.stop()
+	defer func() { progress.stop() }()
 	model, err := openUnless(ctx, c.open)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
+	if err := c.applyVoice(model, &request); err != nil {
+		return err
+	}
+	if recording != nil {
+		request.Reference, err = recording.hear(ctx, p, model)
+		progress.stop() // for the warnings
+		if err != nil {
+			return err
+		}
+		if !c.Quiet {
+			recording.warn(p)
+		}
+		progress = startProgress(p.stderr, c.Quiet)
+	}
 	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet}
 	return s.run(ctx, signals, model, request)
 }
@@ -75,12 +99,17 @@ func (s *speech) run(ctx context.Context, signals *interrupts, model *synth.Mode
 		return err
 	}
 	defer stream.Close()
-	if s.sink, err = s.out.open(s.program, model.Info().SampleRate); err != nil {
+	return s.hear(signals, model.Info().SampleRate, stream.Events())
+}
+
+// hear puts out what is spoken, of samples of a rate.
+func (s *speech) hear(signals *interrupts, rate int, events iter.Seq2[synth.Event, error]) (err error) {
+	if s.sink, err = s.out.open(s.program, rate); err != nil {
 		return err
 	}
 	defer s.sink.abort()
 	signals.onSecond(s.sink.abort)
-	for event, err := range stream.Events() {
+	for event, err := range events {
 		if err != nil {
 			return err
 		}

@@ -7,12 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/internal/hub"
+	"github.com/mynah-tts/mynah/internal/voices"
 	"github.com/mynah-tts/mynah/server"
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -21,9 +22,11 @@ import (
 type serveCommand struct {
 	Addr      string `help:"Address and port to listen on. Other machines reach the server at an address of their network, or at 0.0.0.0; give it keys then." placeholder:"HOST:PORT" unset:"127.0.0.1:8080"`
 	DebugAddr string `help:"Address and port for profiles of the program itself (/debug/pprof/), of this machine alone." placeholder:"HOST:PORT" unset:"none"`
+	Wyoming   string `help:"Address and port for clients of the Wyoming protocol, such as Home Assistant; 127.0.0.1:10200 is usual. The protocol has no keys." placeholder:"HOST:PORT" unset:"none"`
 	modelFlags
 	ModelID        string `name:"model-id" help:"Name of the model in the API." placeholder:"NAME" unset:"that of its folder"`
-	Voice          string `help:"Preset voice of requests that name none." placeholder:"NAME" unset:"the checkpoint's first"`
+	Voice          string `help:"Voice of requests that name none: a preset or, with a Base checkpoint, one that is kept." placeholder:"NAME" unset:"the checkpoint's first"`
+	Voices         string `help:"Folder of the voices that are kept, for Base checkpoints; clients may add and remove some. off is none." placeholder:"DIR" type:"path" unset:"mynah/voices in the user's data folder"`
 	VoiceMap       string `help:"Further names for voices: alloy=ryan,nova=vivian. openai=ryan is for all of OpenAI's names." placeholder:"NAME=VOICE,…" unset:"none"`
 	Reference      string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 	ResponseFormat string `help:"Format of requests that name none." allowed:"mp3,opus,aac,flac,wav,pcm" placeholder:"NAME" unset:"mp3"`
@@ -61,6 +64,12 @@ func (c *serveCommand) Run(p *program) error {
 	if err := checkLevel(); err != nil {
 		return err
 	}
+	if err := c.locate(); err != nil {
+		return err
+	}
+	if _, ok := hub.RepoOf(c.Model); ok && c.ModelID == "" {
+		c.ModelID = modelName(c.Model) // its folder is named after a commit
+	}
 	opts, err := c.options(s.log)
 	if err != nil {
 		return err
@@ -75,6 +84,9 @@ func (c *serveCommand) Run(p *program) error {
 		return optionError(err)
 	}
 	if err := s.debug(); err != nil {
+		return err
+	}
+	if err := s.wyoming(); err != nil {
 		return err
 	}
 	return s.run(listener)
@@ -100,12 +112,27 @@ func (c *serveCommand) options(log *slog.Logger) (server.Options, error) {
 		}
 		o.Voices[from] = to
 	}
+	if o.Kept, err = c.kept(); err != nil {
+		return o, err
+	}
 	if c.Reference != "" {
 		if o.Reference, err = synth.ReadReference(c.Reference); err != nil {
 			return o, err
 		}
 	}
 	return o, nil
+}
+
+// noVoices is the value of --voices for none.
+const noVoices = "off"
+
+// kept opens the folder of voices, nil for none. Without --voices a user without a data
+// folder has none.
+func (c *serveCommand) kept() (*voices.Store, error) {
+	if c.Voices == noVoices || c.Voices == "" && voices.DefaultDir() == "" {
+		return nil, nil
+	}
+	return (&voicesFlags{c.Voices}).store(c.MaxVoices)
 }
 
 // listen opens a port and says plainly why it cannot.
@@ -193,6 +220,27 @@ func (s *service) debug() error {
 	return nil
 }
 
+// wyoming listens for clients of the Wyoming protocol.
+func (s *service) wyoming() error {
+	if s.command.Wyoming == "" {
+		return nil
+	}
+	l, err := listen("--wyoming", s.command.Wyoming)
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := s.server.ServeWyoming(l); err != nil {
+			s.warn(fmt.Sprintf("the Wyoming listener ended: %v", err))
+		}
+	}()
+	s.say("Wyoming listener on tcp://" + l.Addr().String())
+	if !server.IsLoopback(l.Addr()) {
+		s.warn("everyone who reaches " + l.Addr().String() + " may use the server: the Wyoming protocol has no keys")
+	}
+	return nil
+}
+
 // run listens, loads, serves, and drains when a signal asks for it.
 func (s *service) run(listener net.Listener) error {
 	ctx, signals := catchInterrupts()
@@ -258,7 +306,7 @@ func (s *service) load(ctx context.Context, served chan error) (*synth.Model, er
 		return model, optionError(err)
 	}
 	info := model.Info()
-	s.say("ready", "model", filepath.Base(info.Name), "task", info.Kind, "after", time.Since(began).Round(time.Millisecond))
+	s.say("ready", "model", modelName(info.Name), "task", info.Kind, "after", time.Since(began).Round(time.Millisecond))
 	return model, nil
 }
 

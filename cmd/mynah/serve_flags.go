@@ -15,13 +15,16 @@ import (
 
 // limitFlags bound what clients may make the server hold or wait for.
 type limitFlags struct {
-	MaxInput       int `help:"Characters of an input, and of instructions." placeholder:"N" range:"1,100000" unset:"4096" group:"limits"`
-	MaxBody        int `help:"Size of a request in MiB." placeholder:"MIB" range:"1,1024" unset:"4" group:"limits"`
-	MaxLive        int `help:"Requests whose frames are computed together." placeholder:"N" range:"1,1024" unset:"8" group:"limits"`
-	MaxQueue       int `help:"Requests that wait for a place; later ones get 429. -1 is none." placeholder:"N" range:"-1,100000" unset:"64" group:"limits"`
-	MaxAhead       int `help:"Frames of 80 ms that are computed ahead of a client before it is waited for." placeholder:"N" range:"1,10000" unset:"64" group:"limits"`
-	MaxPending     int `help:"MiB of output that may wait for one WebSocket." placeholder:"MIB" range:"1,1024" unset:"1" group:"limits"`
-	MaxBatch       int `help:"MiB of audio that all batches together hold until their answers leave." placeholder:"MIB" range:"1,65536" unset:"64" group:"limits"`
+	MaxInput    int `help:"Characters of an input, and of instructions." placeholder:"N" range:"1,100000" unset:"4096" group:"limits"`
+	MaxBody     int `help:"Size of a request in MiB." placeholder:"MIB" range:"1,1024" unset:"4" group:"limits"`
+	MaxLive     int `help:"Requests whose frames are computed together." placeholder:"N" range:"1,1024" unset:"8" group:"limits"`
+	MaxQueue    int `help:"Requests that wait for a place; later ones get 429. -1 is none." placeholder:"N" range:"-1,100000" unset:"64" group:"limits"`
+	MaxAhead    int `help:"Frames of 80 ms that are computed ahead of a client before it is waited for." placeholder:"N" range:"1,10000" unset:"64" group:"limits"`
+	MaxPending  int `help:"MiB of output that may wait for one WebSocket." placeholder:"MIB" range:"1,1024" unset:"1" group:"limits"`
+	MaxBatch    int `help:"MiB of audio that all batches together hold until their answers leave." placeholder:"MIB" range:"1,65536" unset:"64" group:"limits"`
+	MaxClip     int `help:"Size of a recording that a voice is made of, in MiB." placeholder:"MIB" range:"1,1024" unset:"16" group:"limits"`
+	MaxClipTime int `name:"max-clip-seconds" help:"Seconds of it." placeholder:"N" range:"1,120" unset:"120" group:"limits"`
+	keepFlags
 	MaxConnections int `help:"Open connections." placeholder:"N" range:"1,1000000" unset:"512" group:"limits"`
 	MaxWebsockets  int `help:"WebSockets among them." placeholder:"N" range:"1,1000000" unset:"128" group:"limits"`
 	MaxUtterances  int `help:"Utterances of one WebSocket that are spoken or wait." placeholder:"N" range:"1,100000" unset:"64" group:"limits"`
@@ -45,6 +48,7 @@ func (f *limitFlags) limits() server.Limits {
 	return server.Limits{
 		InputRunes: f.MaxInput, BodyBytes: mib * int64(f.MaxBody), Live: f.MaxLive, Queue: f.MaxQueue, Ahead: f.MaxAhead,
 		PendingBytes: mib * int64(f.MaxPending), BatchBytes: mib * int64(f.MaxBatch),
+		ClipBytes: mib * int64(f.MaxClip), ClipSeconds: f.MaxClipTime,
 		Connections: f.MaxConnections, WebSockets: f.MaxWebsockets, Utterances: f.MaxUtterances,
 		PingInterval: time.Duration(f.PingInterval), SilenceTimeout: time.Duration(f.SilenceTimeout), TextTimeout: time.Duration(f.TextTimeout), ListenAhead: time.Duration(f.ListenAhead),
 		HeaderTimeout: time.Duration(f.HeaderTimeout), BodyTimeout: time.Duration(f.BodyTimeout), WriteTimeout: time.Duration(f.WriteTimeout),

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/mynah-tts/mynah/internal/audio"
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// cloneFlags name a recording to speak like.
+type cloneFlags struct {
+	Clone         string `help:"Recording of the voice to imitate, for Base checkpoints: WAV, MP3 or FLAC, five to fifteen seconds of one person." placeholder:"FILE" type:"path" unset:"none"`
+	CloneText     string `help:"What is said in the recording, word by word: with it the voice is imitated more closely." placeholder:"TEXT" unset:"none, the timbre alone is imitated"`
+	CloneTextFile string `help:"File (UTF-8) with that text." placeholder:"FILE" type:"path" unset:"none"`
+}
+
+// clip is a recording on its way to a voice.
+type clip struct {
+	synth.Clip
+	textFrom string   // where the text was given
+	warnings []string // of the file, and then of the sound
+}
+
+// read reads the recording and its text, before the model is opened; nil is none.
+func (f *cloneFlags) read(p *program, reference, voice string) (*clip, error) {
+	switch {
+	case f.Clone == "" && f.CloneText == "" && f.CloneTextFile == "":
+		return nil, nil
+	case f.Clone == "":
+		return nil, usageErrorf("a text of a recording, and no recording: add --clone FILE")
+	case reference != "":
+		return nil, usageErrorf("--clone and --reference: give one of them")
+	case voice != "":
+		return nil, usageErrorf("--clone and --voice: give one of them")
+	case f.CloneText != "" && f.CloneTextFile != "":
+		return nil, usageErrorf("--clone-text and --clone-text-file: give one of them")
+	}
+	c := &clip{Clip: synth.Clip{Text: f.CloneText}, textFrom: p.parser.Origin("clone-text")}
+	if f.CloneTextFile != "" {
+		c.textFrom = "text file " + f.CloneTextFile
+		file, err := os.Open(f.CloneTextFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.textFrom, cause(err))
+		}
+		defer file.Close()
+		if c.Text, err = readText(c.textFrom, file); err != nil {
+			return nil, err
+		}
+	}
+	file, err := os.Open(f.Clone)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Clone, cause(err))
+	}
+	defer file.Close()
+	samples, warnings, err := readRecording(f.Clone, file, maxClipSeconds)
+	c.Samples, c.Rate, c.warnings = samples, audio.ClipRate, warnings
+	return c, err
+}
+
+// readRecording reads a recording of any kind that is known as mono samples at
+// audio.ClipRate. Warnings are about the file.
+func readRecording(name string, r io.Reader, seconds float64) (samples []float32, warnings []string, err error) {
+	log.SetOutput(io.Discard) // decoders of others have notes there
+	samples, info, err := audio.ReadClip(r, audio.Limits{Bytes: maxClipBytes, Seconds: seconds})
+	var bad *audio.ClipError
+	switch {
+	case errors.As(err, &bad):
+		return nil, nil, usageErrorf("%s: %s", name, bad.Text)
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", name, cause(errors.Unwrap(err)))
+	}
+	if info.Truncated {
+		warnings = append(warnings, fmt.Sprintf("%s ends in the middle, %.1f s of it are taken", name, info.Seconds))
+	}
+	if info.Antiphase {
+		warnings = append(warnings, fmt.Sprintf("the channels of %s cancel each other, the loudest is taken", name))
+	}
+	return samples, warnings, nil
+}
+
+// hear makes a voice of a recording, for a request.
+func (c *clip) hear(ctx context.Context, p *program, model *synth.Model) (*synth.Reference, error) {
+	ref, warnings, err := model.Listen(ctx, c.Clip)
+	c.warnings = append(c.warnings, warnings...)
+	var refused *synth.RequestError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, &exitError{exitFailed, "interrupted while the recording was being heard"}
+	case errors.As(err, &refused) && refused.Param == "ref_text":
+		return nil, usageErrorf("%s: %s", c.textFrom, refused.Message)
+	case errors.As(err, &refused):
+		return nil, usageErrorf("%s: %s", p.parser.Origin("clone"), refused.Message)
+	}
+	return ref, err
+}
+
+// warn tells what may make the voice worse.
+func (c *clip) warn(p *program) {
+	for _, w := range c.warnings {
+		p.warn(w)
+	}
+}

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/internal/hub"
+)
+
+// pullCommand is `mynah pull`.
+type pullCommand struct {
+	Name string `arg:"" name:"repo" help:"Model to fetch: ORG/NAME, or ORG/NAME@REVISION for a branch, a tag or a commit."`
+
+	Include     string `help:"Files to fetch instead of those that a checkpoint is made of, by patterns such as *.json; * stands for slashes as well. Code and pickles are never fetched." placeholder:"GLOB,…" unset:"the checkpoint's"`
+	Exclude     string `help:"Files not to fetch, by patterns." placeholder:"GLOB,…" unset:"none"`
+	DryRun      bool   `help:"Only print which files would be fetched, and their sizes."`
+	Verify      bool   `help:"Read files that are there already, and fetch those anew whose digest is not the hub's."`
+	Offline     bool   `help:"Fetch nothing: only say where the model is in the cache. HF_HUB_OFFLINE=1 is the same."`
+	NoWait      bool   `help:"Fail if another pull of the model is running, rather than wait for its end."`
+	Connections int    `help:"Requests at once." placeholder:"N" range:"1,16" default:"4"`
+	Progress    string `help:"How progress is told: a line on a terminal, plain lines otherwise; json are objects on standard output." allowed:"auto,plain,json" placeholder:"NAME" unset:"auto"`
+	Quiet       bool   `short:"q" help:"Print errors only, and where the model is."`
+	config.Common
+}
+
+// Help is what the help of pull adds.
+func (c *pullCommand) Help() string {
+	return `The model goes into the cache that Python's huggingface_hub uses, and what is there already is not fetched again. Then --model ORG/NAME opens it. The last line, on standard output, is its folder.
+
+It can be stopped at any moment; the same command goes on from there. Sizes and digests are compared with the hub's before a file gets its name.
+
+HF_ENDPOINT is the hub's address, HF_TOKEN or the file of HF_TOKEN_PATH the token for private and gated models, HF_HOME or HF_HUB_CACHE the place of the cache. HTTPS_PROXY and NO_PROXY are honoured.
+
+Exit codes: 0 the model is there; 1 failed or interrupted; 2 the command or a value in it is wrong.
+
+` + config.Precedence
+}
+
+// Run fetches.
+func (c *pullCommand) Run(p *program) error {
+	if unknown := p.parser.UnknownVariables(); unknown != "" && !c.Quiet {
+		p.note("warning: %s", unknown)
+	}
+	name, err := hub.Parse(c.Name)
+	if err != nil {
+		return usageErrorf("%v", err)
+	}
+	settings, err := hub.FromEnvironment(os.Getenv)
+	if err != nil {
+		return usageErrorf("%v", err)
+	}
+	if c.Offline || settings.Offline {
+		return c.offline(p, settings, name)
+	}
+	r := &pullReport{program: p, quiet: c.Quiet, form: c.Progress}
+	h, err := hub.New(settings, hub.Options{
+		Selection: hub.Selection{Include: splitList(c.Include), Exclude: splitList(c.Exclude)}, Connections: c.Connections,
+		NoWait: c.NoWait, Verify: c.Verify, Agent: "mynah/" + readVersion().Version, Note: r.note,
+	})
+	if err != nil {
+		return usageErrorf("%v", err)
+	}
+	defer h.Close()
+	if settings.OpenToken() {
+		r.note("warning: the token goes to " + settings.Endpoint.Host + " over http, which others on the way can read")
+	}
+	ctx, _ := catchInterrupts()
+	plan, err := h.Plan(ctx, name)
+	if err != nil {
+		return interrupted(ctx, err, "nothing was fetched")
+	}
+	if c.DryRun {
+		return c.dryRun(p, plan)
+	}
+	return c.run(ctx, r, h.Start(plan), plan)
+}
+
+// interrupted words an end by a signal.
+func interrupted(ctx context.Context, err error, how string) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return &exitError{exitFailed, "interrupted: " + how}
+	}
+	return err
+}
+
+// offline looks for the model in the cache.
+func (c *pullCommand) offline(p *program, settings hub.Settings, name hub.Name) error {
+	dir, err := settings.Find(name)
+	if err != nil {
+		how := "--offline"
+		if settings.Offline {
+			how = "HF_HUB_OFFLINE"
+		}
+		return &exitError{exitFailed, fmt.Sprintf("%v, without %s", err, how)}
+	}
+	_, err = fmt.Fprintln(p.stdout, dir)
+	return err
+}
+
+// dryRun prints what would be fetched.
+func (c *pullCommand) dryRun(p *program, plan *hub.Plan) error {
+	for _, f := range plan.Files {
+		state := "fetch"
+		switch {
+		case f.Have == f.Size && (f.There || f.Size > 0):
+			state = "there"
+		case f.Have > 0:
+			state = "partly"
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%-6s  %13d  %s\n", state, f.Size, oneLine(f.Path)); err != nil {
+			return err
+		}
+	}
+	if !c.Quiet {
+		p.note("%s at %s: %s, %s, of which %s are there; nothing was fetched", plan.Name, plan.Commit, fileCount(len(plan.Files)), size(plan.Size), size(plan.Have))
+	}
+	return nil
+}
+
+func fileCount(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// run carries a plan out and tells how it goes.
+func (c *pullCommand) run(ctx context.Context, r *pullReport, pull *hub.Pull, plan *hub.Plan) error {
+	r.pull, r.plan, r.begun = pull, plan, time.Now()
+	r.start()
+	err := pull.Run(ctx)
+	r.stop()
+	g := pull.Progress()
+	if r.form == "json" {
+		r.json("end", g, err == nil)
+	}
+	if err != nil {
+		return interrupted(ctx, err, fmt.Sprintf("%s of %s are there; the same command goes on from there", size(g.Have), size(g.Size)))
+	}
+	if !c.Quiet {
+		line := fmt.Sprintf("%s at %.12s: %s, %s", plan.Name, plan.Commit, fileCount(g.Files), size(g.Size))
+		if g.Received == 0 {
+			line += ", all were there"
+		} else {
+			line += fmt.Sprintf("; %s fetched in %v (%s/s)", size(g.Received), r.elapsed().Round(100*time.Millisecond), size(r.speed(g)))
+		}
+		r.program.note("%s", line)
+	}
+	if r.form == "json" {
+		return nil
+	}
+	_, err = fmt.Fprintln(r.program.stdout, plan.Path)
+	return err
+}
+
+// pullReport tells how a pull is coming along: as a line on a terminal, as plain lines, or as
+// JSON.
+type pullReport struct {
+	program *program
+	pull    *hub.Pull
+	plan    *hub.Plan
+	begun   time.Time
+	quiet   bool
+	form    string // "", auto, plain or json
+
+	mu   sync.Mutex // of what is written
+	line bool       // there is a line on the terminal
+	ends chan struct{}
+	over sync.WaitGroup
+}
+
+// pullEvent is a line of --progress json.
+type pullEvent struct {
+	Event      string   `json:"event"` // progress or end
+	Repo       string   `json:"repo"`
+	Commit     string   `json:"commit"`
+	Files      int      `json:"files"`
+	FilesDone  int      `json:"files_done"`
+	Bytes      int64    `json:"bytes"`
+	BytesDone  int64    `json:"bytes_done"`
+	Received   int64    `json:"received_bytes"`
+	Elapsed    float64  `json:"elapsed_seconds"`
+	Speed      int64    `json:"bytes_per_second"`
+	Left       *float64 `json:"left_seconds"` // null while nothing is known
+	Path       string   `json:"path,omitempty"`
+	Incomplete bool     `json:"incomplete,omitempty"`
+}
+
+// start begins to tell.
+func (r *pullReport) start() {
+	r.ends = make(chan struct{})
+	interval := plainInterval
+	switch {
+	case r.form == "json":
+		interval = time.Second
+	case r.quiet:
+		return
+	case r.drawn():
+		interval = progressInterval
+	}
+	r.over.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-r.ends:
+				return
+			case <-tick.C:
+				r.tick()
+			}
+		}
+	})
+}
+
+// drawn reports whether progress is a line on a terminal.
+func (r *pullReport) drawn() bool {
+	return (r.form == "" || r.form == "auto") && term.IsTerminal(int(r.program.stderr.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// stop ends it.
+func (r *pullReport) stop() {
+	close(r.ends)
+	r.over.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.erase()
+}
+
+// tick tells how far the pull is.
+func (r *pullReport) tick() {
+	g := r.pull.Progress()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.form == "json":
+		r.json("progress", g, false)
+	case r.drawn():
+		line := r.words(g)
+		if width, _, err := term.GetSize(int(r.program.stderr.Fd())); err == nil && width > 0 && len(line) >= width {
+			line = line[:width-1]
+		}
+		fmt.Fprintf(r.program.stderr, "\r%s\x1b[K", line)
+		r.line = true
+	default:
+		r.program.note("%s", r.words(g))
+	}
+}
+
+// erase takes the line off the terminal.
+func (r *pullReport) erase() {
+	if r.line {
+		fmt.Fprint(r.program.stderr, "\r\x1b[K")
+		r.line = false
+	}
+}
+
+// note prints what the hub package was met with and got over.
+func (r *pullReport) note(message string) {
+	if r.quiet {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.erase()
+	r.program.note("%s", message)
+}
+
+func (r *pullReport) elapsed() time.Duration { return time.Since(r.begun) }
+
+// speed is in bytes a second.
+func (r *pullReport) speed(g hub.Progress) int64 {
+	return int64(float64(g.Received) / max(r.elapsed().Seconds(), 1e-3))
+}
+
+// left is the time until the end, -1 while it is not known.
+func (r *pullReport) left(g hub.Progress) time.Duration {
+	speed := r.speed(g)
+	if speed == 0 {
+		return -1
+	}
+	return time.Duration(float64(g.Size-g.Have) / float64(speed) * float64(time.Second))
+}
+
+// words are one line of progress, with a bar.
+func (r *pullReport) words(g hub.Progress) string {
+	const width = 20
+	share := 1.0
+	if g.Size > 0 {
+		share = float64(g.Have) / float64(g.Size)
+	}
+	bar := make([]byte, width)
+	for i := range bar {
+		bar[i] = '.'
+		if float64(i) < share*width {
+			bar[i] = '#'
+		}
+	}
+	line := fmt.Sprintf("[%s] %3.0f %%, %s of %s, %d/%d files, %s/s", bar, 100*share, size(g.Have), size(g.Size), g.FilesDone, g.Files, size(r.speed(g)))
+	if left := r.left(g); left >= 0 {
+		line += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return line
+}
+
+// json writes an event.
+func (r *pullReport) json(event string, g hub.Progress, complete bool) {
+	e := pullEvent{
+		Event: event, Repo: r.plan.Name.Repo, Commit: r.plan.Commit, Files: g.Files, FilesDone: g.FilesDone, Bytes: g.Size, BytesDone: g.Have,
+		Received: g.Received, Elapsed: r.elapsed().Seconds(), Speed: r.speed(g), Incomplete: event == "end" && !complete,
+	}
+	if left := r.left(g); left >= 0 {
+		seconds := left.Seconds()
+		e.Left = &seconds
+	}
+	if complete {
+		e.Path = r.plan.Path
+	}
+	encoder := json.NewEncoder(r.program.stdout)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(e) // a reader that went away loses the progress, not the files
+}

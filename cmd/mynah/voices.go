@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/internal/voices"
+	"github.com/mynah-tts/mynah/synth"
+)
+
+// voicesFlags say where voices are kept.
+type voicesFlags struct {
+	Voices string `help:"Folder of the voices that mynah voices add keeps, for Base checkpoints." placeholder:"DIR" type:"path" unset:"mynah/voices in the user's data folder"`
+}
+
+// keepFlags bound what is kept.
+type keepFlags struct {
+	MaxVoices int `help:"Voices that are kept." placeholder:"N" range:"1,100000" unset:"1000" group:"limits"`
+}
+
+// store opens the folder, which need not be there.
+func (f *voicesFlags) store(most int) (*voices.Store, error) {
+	dir := f.Voices
+	if dir == "" {
+		dir = voices.DefaultDir()
+	}
+	if dir == "" {
+		return nil, usageErrorf("--voices: there is no data folder of the user's, name one")
+	}
+	return voices.Open(dir, most), nil
+}
+
+// applyVoice puts a voice that is kept into a request that names it. Presets stay what
+// they are.
+func (f *voicesFlags) applyVoice(model voices.Checkpoint, r *synth.Request) error {
+	if r.Voice == "" {
+		return nil
+	}
+	store, err := f.store(0)
+	if err != nil {
+		return err
+	}
+	return plainVoices(store.Apply(r, model))
+}
+
+// plainVoices words an error of package voices for the terminal.
+func plainVoices(err error) error {
+	var e *voices.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Kind == voices.Disk:
+		return &exitError{exitFailed, "the folder of voices " + e.Message}
+	case e.Kind == voices.BadValue:
+		return usageErrorf("%s", e.Message)
+	}
+	return &exitError{exitFailed, e.Message}
+}
+
+// voicesCommand is `mynah voices`.
+type voicesCommand struct {
+	List   voicesListCommand   `cmd:"" default:"withargs" help:"List the voices that requests may name."`
+	Add    voicesAddCommand    `cmd:"" help:"Keep a voice that was heard in a recording."`
+	Remove voicesRemoveCommand `cmd:"" help:"Remove a voice that is kept."`
+}
+
+// voicesListCommand is `mynah voices list`.
+type voicesListCommand struct {
+	modelFlags
+	voicesFlags
+	JSON bool `name:"json" help:"Print JSON."`
+	config.Common
+}
+
+// Help is what the help of voices list adds.
+func (c *voicesListCommand) Help() string {
+	return `Lists the preset voices of the checkpoint, and the voices that are kept. Those speak with the checkpoint alone that they were made with.
+
+` + config.Precedence
+}
+
+// The kinds of voices that are listed.
+const (
+	kindPreset = "preset"
+	kindKept   = "kept"
+)
+
+// voiceLine is one voice as it is printed.
+type voiceLine struct {
+	Name        string     `json:"name"`
+	Kind        string     `json:"kind"`
+	Usable      bool       `json:"usable"` // with the checkpoint at hand
+	Language    string     `json:"language,omitempty"`
+	Seconds     float64    `json:"seconds,omitempty"` // of the clip
+	Mode        string     `json:"mode,omitempty"`
+	Text        string     `json:"text,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Consent     string     `json:"consent,omitempty"`
+	Created     *time.Time `json:"created,omitempty"`
+	Model       string     `json:"model,omitempty"`
+	Digest      string     `json:"model_digest,omitempty"`
+}
+
+// keptLine is a voice that is kept.
+func keptLine(v *voices.Voice, digest string) voiceLine {
+	return voiceLine{
+		Name: v.Name, Kind: kindKept, Usable: v.Digest == digest, Language: v.Language, Seconds: v.Seconds, Mode: v.Mode, Text: v.Text,
+		Description: v.Description, Consent: v.Consent, Created: &v.Created, Model: v.Model, Digest: v.Digest,
+	}
+}
+
+// Run lists.
+func (c *voicesListCommand) Run(p *program) error {
+	if unknown := p.parser.UnknownVariables(); unknown != "" {
+		p.warn(unknown)
+	}
+	store, err := c.store(0)
+	if err != nil {
+		return err
+	}
+	kept, problems, err := store.List()
+	if err != nil {
+		return plainVoices(err)
+	}
+	c.warn = p.warn
+	ctx, _ := catchInterrupts()
+	model, err := c.openPlain(ctx)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	info, digest := model.Info(), ""
+	if len(kept) > 0 && info.Kind == synth.Base {
+		if digest, err = model.Digest(); err != nil {
+			return err
+		}
+	}
+	lines := []voiceLine{}
+	for _, name := range info.Speakers {
+		lines = append(lines, voiceLine{Name: name, Kind: kindPreset, Usable: true})
+	}
+	for i := range kept {
+		lines = append(lines, keptLine(&kept[i], digest))
+	}
+	for _, problem := range problems {
+		p.warn(problem)
+	}
+	if c.JSON {
+		return printJSON(p.stdout, map[string]any{"model": info.Name, "folder": store.Dir(), "voices": lines, "problems": append([]string{}, problems...)})
+	}
+	if len(lines) == 0 {
+		p.note("%s has no preset voices, and none are kept in %s; mynah voices add NAME CLIP keeps one", voices.ModelName(info.Name), store.Dir())
+		return nil
+	}
+	return printVoices(p, lines)
+}
+
+// printVoices writes a table.
+func printVoices(p *program, lines []voiceLine) error {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tKIND\tLANGUAGE\tSECONDS\tMODE\tDESCRIPTION")
+	for _, l := range lines {
+		seconds, note := "-", l.Description
+		if l.Kind == kindKept {
+			seconds = fmt.Sprintf("%.1f", l.Seconds)
+		}
+		if !l.Usable {
+			note = strings.TrimSpace("(of the checkpoint " + l.Model + ", not of this one) " + note)
+		}
+		mode := map[string]string{voices.ModeInContext: "in context", voices.ModeVector: "x-vector"}[l.Mode]
+		fmt.Fprintln(w, strings.Join([]string{oneLine(l.Name), l.Kind, orDash(l.Language), seconds, orDash(mode), oneLine(note)}, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(p.stdout, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return oneLine(s)
+}
+
+// openPlain opens a model that shall not speak: a directory as it is, which takes no
+// packing.
+func (f *modelFlags) openPlain(ctx context.Context) (*synth.Model, error) {
+	if err := f.locate(); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(f.Model); f.Precision == "" && err == nil && info.IsDir() {
+		f.Precision = "f32"
+	}
+	return openUnless(ctx, f.open)
+}
+
+// voicesRemoveCommand is `mynah voices remove`.
+type voicesRemoveCommand struct {
+	Name string `arg:"" help:"The voice's name, in any case."`
+	voicesFlags
+	config.Common
+}
+
+// Run removes.
+func (c *voicesRemoveCommand) Run(p *program) error {
+	if unknown := p.parser.UnknownVariables(); unknown != "" {
+		p.warn(unknown)
+	}
+	store, err := c.store(0)
+	if err != nil {
+		return err
+	}
+	if err := store.Remove(c.Name); err != nil {
+		if voices.IsKind(err, voices.NotFound) {
+			return &exitError{exitFailed, strings.TrimPrefix(err.Error(), "voices: ") + " in " + store.Dir()}
+		}
+		return plainVoices(err)
+	}
+	p.note("the voice %q was removed from %s", c.Name, store.Dir())
+	return nil
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/internal/voices"
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -199,7 +200,7 @@ func (s *Server) voiceError(param string, err error) error {
 		return refused
 	}
 	failed := &Error{Status: http.StatusInternalServerError, Type: typeServer, Code: "internal_error", Message: "the server cannot use its folder of voices", Err: err}
-	if voices.IsFull(err) {
+	if osfile.IsFull(err) {
 		failed.Status, failed.Code, failed.Message = http.StatusInsufficientStorage, codeDiskFull, "the server's disk is full, nothing was changed"
 	} else if e.Kind == voices.Damaged {
 		failed.Message = "the file of this voice is damaged"

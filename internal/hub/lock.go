@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-)
 
-// errLocked says that another process holds a lock.
-var errLocked = errors.New("locked")
+	"github.com/mynah-tts/mynah/internal/osfile"
+)
 
 // fileLock is a file that one process holds at a time, as long as it lives.
 type fileLock struct{ file *os.File }
@@ -20,27 +19,16 @@ type fileLock struct{ file *os.File }
 // repoLock is the name of the lock of a whole pull, beside huggingface_hub's locks of blobs.
 const repoLock = "mynah-pull.lock"
 
-// takeLock takes a lock, or gives errLocked.
+// takeLock takes a lock, or gives osfile.ErrLocked.
 func takeLock(path string) (*fileLock, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o664)
-		if err != nil {
-			return nil, onDisk(err)
-		}
-		if err := lockFile(f); err != nil {
-			f.Close()
-			if errors.Is(err, errLocked) {
-				return nil, errLocked
-			}
-			return nil, onDisk(&os.PathError{Op: "lock", Path: path, Err: err})
-		}
-		// Whoever held it before may have removed the file in between.
-		mine, err := f.Stat()
-		if now, e := os.Stat(path); err == nil && e == nil && os.SameFile(mine, now) {
-			return &fileLock{f}, nil
-		}
-		f.Close()
+	f, err := osfile.Lock(path, 0o664)
+	if errors.Is(err, osfile.ErrLocked) {
+		return nil, err
 	}
+	if err != nil {
+		return nil, onDisk(err)
+	}
+	return &fileLock{f}, nil
 }
 
 // sign writes who holds a lock into it. The first byte is what is locked on Windows, and
@@ -75,7 +63,7 @@ func holder(path string) string {
 func (c *client) wait(ctx context.Context, path string, busy func() error) (*fileLock, error) {
 	for first := true; ; first = false {
 		l, err := takeLock(path)
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, osfile.ErrLocked) {
 			return l, err
 		}
 		if first && busy != nil {

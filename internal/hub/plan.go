@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // Options say how a pull is done.
@@ -57,7 +59,7 @@ func New(s Settings, o Options) (*Hub, error) {
 		return nil, fmt.Errorf("%d connections, allowed are 1 to %d", o.Connections, MaxConnections)
 	}
 	o.Connections = cmp.Or(o.Connections, Connections)
-	h := &Hub{settings: s, options: o, client: newClient(s, o), part: partSize, grain: journalGrain, free: freeSpace}
+	h := &Hub{settings: s, options: o, client: newClient(s, o), part: partSize, grain: journalGrain, free: osfile.Free}
 	h.store = func(repo string) *store { return newStore(s, repo) }
 	h.writeAt = func(f writerAt, p []byte, at int64) (int, error) { return f.WriteAt(p, at) }
 	return h, nil

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // Removal is what is to be removed from the cache.
@@ -101,7 +103,7 @@ func (s *store) lockAll(repo string) (locks []*fileLock, err error) {
 			for _, l := range locks {
 				l.release()
 			}
-			if errors.Is(err, errLocked) {
+			if errors.Is(err, osfile.ErrLocked) {
 				return nil, fmt.Errorf("%s is being fetched%s, so it is not removed", repo, holder(filepath.Join(s.locks, name)))
 			}
 			return nil, err

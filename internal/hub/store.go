@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // The folders of a repository.
@@ -211,7 +213,7 @@ type diskError struct{ err error }
 func (e *diskError) Unwrap() error { return e.err }
 
 func (e *diskError) Error() string {
-	if isFull(e.err) {
+	if osfile.IsFull(e.err) {
 		return "the disk is full; what was fetched stays, and the same command goes on from there"
 	}
 	return "cannot write the cache: " + e.err.Error()

@@ -18,7 +18,7 @@ const (
 	TooMany                // the most voices are kept
 	OtherModel             // the voice is of another checkpoint
 	Damaged                // the file of a voice is none, or broken
-	Disk                   // the folder cannot be read or written: see IsFull
+	Disk                   // the folder cannot be read or written: osfile.IsFull tells more
 )
 
 // Error is what stands in a voice's way, as one line for the user. It names no path

@@ -4,26 +4,17 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
-// errLocked says that another process holds the lock.
-var errLocked = errors.New("locked")
-
 // takeLock waits for the lock of a folder, which one at a time holds as long as it
-// lives. The file stays: to remove it would let two hold it.
+// lives. The file stays.
 func takeLock(path string, most time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
-	if err != nil {
-		return nil, err
-	}
 	for begun := time.Now(); ; time.Sleep(lockPoll) {
-		err := lockFile(f)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, errLocked) || time.Since(begun) > most {
-			f.Close()
-			return nil, err
+		f, err := osfile.Lock(path, fileMode)
+		if !errors.Is(err, osfile.ErrLocked) || time.Since(begun) > most {
+			return f, err
 		}
 	}
 }

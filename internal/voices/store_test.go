@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -232,7 +233,7 @@ func TestDiskFull(t *testing.T) {
 			return
 		}
 		wantKind(t, err, Disk, s.Dir()+": no space left on device")
-		if !IsFull(err) || ref.Codes[0][0] != 1 {
+		if !osfile.IsFull(err) || ref.Codes[0][0] != 1 {
 			t.Errorf("after %d operations: %v, reference %v", left, err, ref)
 		}
 	}
@@ -249,7 +250,7 @@ func TestDiskErrors(t *testing.T) {
 	wantKind(t, err, Disk, path+": not a directory")
 	_, _, err = s.List()
 	wantKind(t, err, Disk, path)
-	if IsFull(err) || IsFull(nil) || !IsFull(fmt.Errorf("x: %w", errFull)) {
+	if osfile.IsFull(err) || osfile.IsFull(nil) || !osfile.IsFull(fmt.Errorf("x: %w", errFull)) {
 		t.Error("which error means a full disk")
 	}
 }
@@ -279,7 +280,7 @@ func TestAnotherProcessHoldsTheLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := takeLock(filepath.Join(s.Dir(), lockName), 20*time.Millisecond); !errors.Is(err, errLocked) {
+	if _, err := takeLock(filepath.Join(s.Dir(), lockName), 20*time.Millisecond); !errors.Is(err, osfile.ErrLocked) {
 		t.Skipf("no locks here: %v", err)
 	}
 	done := make(chan error)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // Names of the folder that are no voices.
@@ -81,7 +83,7 @@ func (s *Store) change(do func() error) error {
 	}
 	lock, err := takeLock(filepath.Join(s.dir, lockName), lockWait)
 	switch {
-	case errors.Is(err, errLocked):
+	case errors.Is(err, osfile.ErrLocked):
 		return errorf(Disk, "%s: another process has been changing the voices for %v", s.dir, lockWait)
 	case err != nil:
 		return onDisk(s.dir, err)

@@ -1,4 +1,6 @@
-package voices
+//go:build !unix && !windows
+
+package osfile
 
 // IsFull reports whether an error says that the disk is full, which this system tells in
 // words alone.

@@ -1,11 +1,11 @@
 //go:build darwin || freebsd || linux
 
-package hub
+package osfile
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is how many bytes this user may write on a folder's disk; -1 if it is not known.
-func freeSpace(dir string) int64 {
+// Free is how many bytes this user may write on a folder's disk; -1 if it is not known.
+func Free(dir string) int64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
 		return -1

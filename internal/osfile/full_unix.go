@@ -1,6 +1,6 @@
-//go:build !windows && !plan9
+//go:build unix
 
-package voices
+package osfile
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package voices
+package osfile
 
 import (
 	"errors"

@@ -1,9 +1,9 @@
-package hub
+package osfile
 
 import "golang.org/x/sys/windows"
 
-// freeSpace is how many bytes this user may write on a folder's disk; -1 if it is not known.
-func freeSpace(dir string) int64 {
+// Free is how many bytes this user may write on a folder's disk; -1 if it is not known.
+func Free(dir string) int64 {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return -1

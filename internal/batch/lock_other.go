@@ -1,9 +1,0 @@
-//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
-
-package batch
-
-import "os"
-
-// lockFile does nothing where no lock ends with its process: two runs in one folder at a
-// time are then the user's to avoid.
-func lockFile(*os.File) error { return nil }

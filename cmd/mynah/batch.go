@@ -280,7 +280,7 @@ type batchRun struct {
 }
 
 func (b *batchRun) run(ctx context.Context, opts batch.Options) error {
-	report := &batchReport{program: b.program, quiet: b.command.Quiet, form: b.command.Progress}
+	report := newBatchReport(b.program, b.command.Quiet, b.command.Progress)
 	opts.Done = report.done
 	job, err := batch.NewJob(b.in, opts)
 	if err != nil {

@@ -1,32 +1,23 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/mynah-tts/mynah/internal/batch"
 )
 
-// plainInterval is how often progress is a plain line.
-const plainInterval = 10 * time.Second
-
-// batchReport tells how a job is coming along: as a line on a terminal, as plain lines, or
-// as JSON.
+// batchReport tells how a job is coming along, and what came of it.
 type batchReport struct {
-	program *program
-	job     *batch.Job
-	quiet   bool
-	form    string // "", auto, plain or json
+	meter
+	job *batch.Job
+}
 
-	mu   sync.Mutex // of what is written
-	line bool       // there is a line on the terminal
-	ends chan struct{}
-	over sync.WaitGroup
+func newBatchReport(p *program, quiet bool, form string) *batchReport {
+	r := &batchReport{meter: meter{program: p, quiet: quiet, form: form}}
+	r.words = func() string { return progressLine(r.job.Progress()) }
+	r.event = func() any { return newProgressEvent("progress", r.job.Progress(), nil) }
+	return r
 }
 
 // progressEvent is a line of --progress json.
@@ -49,74 +40,6 @@ type progressEvent struct {
 	Incomplete bool          `json:"incomplete,omitempty"`
 }
 
-// start begins to tell.
-func (r *batchReport) start() {
-	r.ends = make(chan struct{})
-	interval := plainInterval
-	switch {
-	case r.form == "json":
-		interval = time.Second
-	case r.quiet:
-		return
-	case r.drawn():
-		interval = progressInterval
-	}
-	r.over.Go(func() {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-r.ends:
-				return
-			case <-tick.C:
-				r.tick()
-			}
-		}
-	})
-}
-
-// drawn reports whether progress is a line on a terminal.
-func (r *batchReport) drawn() bool {
-	return (r.form == "" || r.form == "auto") && term.IsTerminal(int(r.program.stderr.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
-// stop ends it.
-func (r *batchReport) stop() {
-	close(r.ends)
-	r.over.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.erase()
-}
-
-// tick tells how far the job is.
-func (r *batchReport) tick() {
-	p := r.job.Progress()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.form == "json":
-		r.json("progress", p, nil)
-	case r.drawn():
-		line := progressLine(p)
-		if width, _, err := term.GetSize(int(r.program.stderr.Fd())); err == nil && width > 0 && len(line) >= width {
-			line = line[:width-1]
-		}
-		fmt.Fprintf(r.program.stderr, "\r%s\x1b[K", line)
-		r.line = true
-	default:
-		r.program.note("%s", progressLine(p))
-	}
-}
-
-// erase takes the line off the terminal.
-func (r *batchReport) erase() {
-	if r.line {
-		fmt.Fprint(r.program.stderr, "\r\x1b[K")
-		r.line = false
-	}
-}
-
 // progressLine words progress.
 func progressLine(p batch.Progress) string {
 	line := fmt.Sprintf("%d/%d done", p.Finished(), p.Total)
@@ -135,20 +58,16 @@ func progressLine(p batch.Progress) string {
 
 // done tells of an item: of each in JSON, otherwise of those that failed.
 func (r *batchReport) done(record *batch.Record) {
-	p := r.job.Progress()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.form == "json" {
-		r.json("item", p, record)
+	if r.json() {
+		r.emit(newProgressEvent("item", r.job.Progress(), record))
 	}
 	if record.Error != "" {
-		r.erase()
-		r.program.note("%s failed: %s", record.Name(), record.Error)
+		r.note("%s failed: %s", record.Name(), record.Error)
 	}
 }
 
-// json writes an event.
-func (r *batchReport) json(event string, p batch.Progress, record *batch.Record) {
+// newProgressEvent is an event, of an item if record is one.
+func newProgressEvent(event string, p batch.Progress, record *batch.Record) progressEvent {
 	e := progressEvent{
 		Event: event, Total: p.Total, Finished: p.Finished(), Kept: p.Kept, Moved: p.Moved, Made: p.Made, Failed: p.Failed, Cut: p.Cut, Live: p.Live,
 		Audio: p.Audio.Seconds(), Elapsed: p.Elapsed.Seconds(), RTF: p.RTF(), Waiting: p.Waiting, Item: record, Incomplete: event == "end" && p.Finished() < p.Total,
@@ -157,15 +76,13 @@ func (r *batchReport) json(event string, p batch.Progress, record *batch.Record)
 		left := p.Left.Seconds()
 		e.Left = &left
 	}
-	encoder := json.NewEncoder(r.program.stdout)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(e) // a reader that went away loses the progress, not the audio
+	return e
 }
 
 // summary tells what came of the job.
 func (r *batchReport) summary(s *batch.Result) {
-	if r.form == "json" {
-		r.json("end", s.Progress, nil)
+	if r.json() {
+		r.emit(newProgressEvent("end", s.Progress, nil))
 	}
 	if r.quiet {
 		return

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/mynah-tts/mynah/internal/config"
 	"github.com/mynah-tts/mynah/internal/hub"
@@ -60,17 +56,17 @@ func (c *pullCommand) Run(p *program) error {
 	if c.Offline || settings.Offline {
 		return c.offline(p, settings, name)
 	}
-	r := &pullReport{program: p, quiet: c.Quiet, form: c.Progress}
+	r := newPullReport(p, c.Quiet, c.Progress)
 	h, err := hub.New(settings, hub.Options{
 		Selection: hub.Selection{Include: splitList(c.Include), Exclude: splitList(c.Exclude)}, Connections: c.Connections,
-		NoWait: c.NoWait, Verify: c.Verify, Agent: "mynah/" + readVersion().Version, Note: r.note,
+		NoWait: c.NoWait, Verify: c.Verify, Agent: "mynah/" + readVersion().Version, Note: r.tell,
 	})
 	if err != nil {
 		return usageErrorf("%v", err)
 	}
 	defer h.Close()
 	if settings.OpenToken() {
-		r.note("warning: the token goes to " + settings.Endpoint.Host + " over http, which others on the way can read")
+		r.tell("warning: the token goes to " + settings.Endpoint.Host + " over http, which others on the way can read")
 	}
 	ctx, _ := catchInterrupts()
 	plan, err := h.Plan(ctx, name)
@@ -139,8 +135,8 @@ func (c *pullCommand) run(ctx context.Context, r *pullReport, pull *hub.Pull, pl
 	err := pull.Run(ctx)
 	r.stop()
 	g := pull.Progress()
-	if r.form == "json" {
-		r.json("end", g, err == nil)
+	if r.json() {
+		r.emit(r.newEvent("end", g, err == nil))
 	}
 	if err != nil {
 		return interrupted(ctx, err, fmt.Sprintf("%s of %s are there; the same command goes on from there", size(g.Have), size(g.Size)))
@@ -154,176 +150,9 @@ func (c *pullCommand) run(ctx context.Context, r *pullReport, pull *hub.Pull, pl
 		}
 		r.program.note("%s", line)
 	}
-	if r.form == "json" {
+	if r.json() {
 		return nil
 	}
 	_, err = fmt.Fprintln(r.program.stdout, plan.Path)
 	return err
-}
-
-// pullReport tells how a pull is coming along: as a line on a terminal, as plain lines, or as
-// JSON.
-type pullReport struct {
-	program *program
-	pull    *hub.Pull
-	plan    *hub.Plan
-	begun   time.Time
-	quiet   bool
-	form    string // "", auto, plain or json
-
-	mu   sync.Mutex // of what is written
-	line bool       // there is a line on the terminal
-	ends chan struct{}
-	over sync.WaitGroup
-}
-
-// pullEvent is a line of --progress json.
-type pullEvent struct {
-	Event      string   `json:"event"` // progress or end
-	Repo       string   `json:"repo"`
-	Commit     string   `json:"commit"`
-	Files      int      `json:"files"`
-	FilesDone  int      `json:"files_done"`
-	Bytes      int64    `json:"bytes"`
-	BytesDone  int64    `json:"bytes_done"`
-	Received   int64    `json:"received_bytes"`
-	Elapsed    float64  `json:"elapsed_seconds"`
-	Speed      int64    `json:"bytes_per_second"`
-	Left       *float64 `json:"left_seconds"` // null while nothing is known
-	Path       string   `json:"path,omitempty"`
-	Incomplete bool     `json:"incomplete,omitempty"`
-}
-
-// start begins to tell.
-func (r *pullReport) start() {
-	r.ends = make(chan struct{})
-	interval := plainInterval
-	switch {
-	case r.form == "json":
-		interval = time.Second
-	case r.quiet:
-		return
-	case r.drawn():
-		interval = progressInterval
-	}
-	r.over.Go(func() {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-r.ends:
-				return
-			case <-tick.C:
-				r.tick()
-			}
-		}
-	})
-}
-
-// drawn reports whether progress is a line on a terminal.
-func (r *pullReport) drawn() bool {
-	return (r.form == "" || r.form == "auto") && term.IsTerminal(int(r.program.stderr.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
-// stop ends it.
-func (r *pullReport) stop() {
-	close(r.ends)
-	r.over.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.erase()
-}
-
-// tick tells how far the pull is.
-func (r *pullReport) tick() {
-	g := r.pull.Progress()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.form == "json":
-		r.json("progress", g, false)
-	case r.drawn():
-		line := r.words(g)
-		if width, _, err := term.GetSize(int(r.program.stderr.Fd())); err == nil && width > 0 && len(line) >= width {
-			line = line[:width-1]
-		}
-		fmt.Fprintf(r.program.stderr, "\r%s\x1b[K", line)
-		r.line = true
-	default:
-		r.program.note("%s", r.words(g))
-	}
-}
-
-// erase takes the line off the terminal.
-func (r *pullReport) erase() {
-	if r.line {
-		fmt.Fprint(r.program.stderr, "\r\x1b[K")
-		r.line = false
-	}
-}
-
-// note prints what the hub package was met with and got over.
-func (r *pullReport) note(message string) {
-	if r.quiet {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.erase()
-	r.program.note("%s", message)
-}
-
-func (r *pullReport) elapsed() time.Duration { return time.Since(r.begun) }
-
-// speed is in bytes a second.
-func (r *pullReport) speed(g hub.Progress) int64 {
-	return int64(float64(g.Received) / max(r.elapsed().Seconds(), 1e-3))
-}
-
-// left is the time until the end, -1 while it is not known.
-func (r *pullReport) left(g hub.Progress) time.Duration {
-	speed := r.speed(g)
-	if speed == 0 {
-		return -1
-	}
-	return time.Duration(float64(g.Size-g.Have) / float64(speed) * float64(time.Second))
-}
-
-// words are one line of progress, with a bar.
-func (r *pullReport) words(g hub.Progress) string {
-	const width = 20
-	share := 1.0
-	if g.Size > 0 {
-		share = float64(g.Have) / float64(g.Size)
-	}
-	bar := make([]byte, width)
-	for i := range bar {
-		bar[i] = '.'
-		if float64(i) < share*width {
-			bar[i] = '#'
-		}
-	}
-	line := fmt.Sprintf("[%s] %3.0f %%, %s of %s, %d/%d files, %s/s", bar, 100*share, size(g.Have), size(g.Size), g.FilesDone, g.Files, size(r.speed(g)))
-	if left := r.left(g); left >= 0 {
-		line += fmt.Sprintf(", %v left", left.Round(time.Second))
-	}
-	return line
-}
-
-// json writes an event.
-func (r *pullReport) json(event string, g hub.Progress, complete bool) {
-	e := pullEvent{
-		Event: event, Repo: r.plan.Name.Repo, Commit: r.plan.Commit, Files: g.Files, FilesDone: g.FilesDone, Bytes: g.Size, BytesDone: g.Have,
-		Received: g.Received, Elapsed: r.elapsed().Seconds(), Speed: r.speed(g), Incomplete: event == "end" && !complete,
-	}
-	if left := r.left(g); left >= 0 {
-		seconds := left.Seconds()
-		e.Left = &seconds
-	}
-	if complete {
-		e.Path = r.plan.Path
-	}
-	encoder := json.NewEncoder(r.program.stdout)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(e) // a reader that went away loses the progress, not the files
 }

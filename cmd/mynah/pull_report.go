@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mynah-tts/mynah/internal/hub"
+)
+
+// pullReport tells how a pull is coming along.
+type pullReport struct {
+	meter
+	pull  *hub.Pull
+	plan  *hub.Plan
+	begun time.Time
+}
+
+func newPullReport(p *program, quiet bool, form string) *pullReport {
+	r := &pullReport{meter: meter{program: p, quiet: quiet, form: form}}
+	r.words = func() string { return r.sentence(r.pull.Progress()) }
+	r.event = func() any { return r.newEvent("progress", r.pull.Progress(), false) }
+	return r
+}
+
+// pullEvent is a line of --progress json.
+type pullEvent struct {
+	Event      string   `json:"event"` // progress or end
+	Repo       string   `json:"repo"`
+	Commit     string   `json:"commit"`
+	Files      int      `json:"files"`
+	FilesDone  int      `json:"files_done"`
+	Bytes      int64    `json:"bytes"`
+	BytesDone  int64    `json:"bytes_done"`
+	Received   int64    `json:"received_bytes"`
+	Elapsed    float64  `json:"elapsed_seconds"`
+	Speed      int64    `json:"bytes_per_second"`
+	Left       *float64 `json:"left_seconds"` // null while nothing is known
+	Path       string   `json:"path,omitempty"`
+	Incomplete bool     `json:"incomplete,omitempty"`
+}
+
+// tell prints what the hub package was met with and got over.
+func (r *pullReport) tell(message string) {
+	if !r.quiet {
+		r.note("%s", message)
+	}
+}
+
+func (r *pullReport) elapsed() time.Duration { return time.Since(r.begun) }
+
+// speed is in bytes a second.
+func (r *pullReport) speed(g hub.Progress) int64 {
+	return int64(float64(g.Received) / max(r.elapsed().Seconds(), 1e-3))
+}
+
+// left is the time until the end, -1 while it is not known.
+func (r *pullReport) left(g hub.Progress) time.Duration {
+	speed := r.speed(g)
+	if speed == 0 {
+		return -1
+	}
+	return time.Duration(float64(g.Size-g.Have) / float64(speed) * float64(time.Second))
+}
+
+// sentence is one line of progress, with a bar.
+func (r *pullReport) sentence(g hub.Progress) string {
+	const width = 20
+	share := 1.0
+	if g.Size > 0 {
+		share = float64(g.Have) / float64(g.Size)
+	}
+	bar := make([]byte, width)
+	for i := range bar {
+		bar[i] = '.'
+		if float64(i) < share*width {
+			bar[i] = '#'
+		}
+	}
+	line := fmt.Sprintf("[%s] %3.0f %%, %s of %s, %d/%d files, %s/s", bar, 100*share, size(g.Have), size(g.Size), g.FilesDone, g.Files, size(r.speed(g)))
+	if left := r.left(g); left >= 0 {
+		line += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return line
+}
+
+// newEvent is an event.
+func (r *pullReport) newEvent(event string, g hub.Progress, complete bool) pullEvent {
+	e := pullEvent{
+		Event: event, Repo: r.plan.Name.Repo, Commit: r.plan.Commit, Files: g.Files, FilesDone: g.FilesDone, Bytes: g.Size, BytesDone: g.Have,
+		Received: g.Received, Elapsed: r.elapsed().Seconds(), Speed: r.speed(g), Incomplete: event == "end" && !complete,
+	}
+	if left := r.left(g); left >= 0 {
+		seconds := left.Seconds()
+		e.Left = &seconds
+	}
+	if complete {
+		e.Path = r.plan.Path
+	}
+	return e
+}

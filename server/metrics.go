@@ -133,6 +133,8 @@ func (m *metrics) registerState(f promauto.Factory, s *Server) {
 	}
 	gauge("live_requests", "Utterances whose frames are being computed.", load(func(l synth.Load) float64 { return float64(l.Live) }))
 	gauge("queued_requests", "Utterances that wait for a place.", load(func(l synth.Load) float64 { return float64(l.Queued) }))
+	gauge("live_clips", "Recordings that are being heard or wait for it.", load(func(l synth.Load) float64 { return float64(l.Listening) }))
+	gauge("kept_voice_bytes", "Memory of what is kept of voices between requests.", load(func(l synth.Load) float64 { return float64(l.Kept) }))
 	gauge("max_live_requests", "Utterances that are computed together at most.", load(func(l synth.Load) float64 { return float64(l.MaxLive) }))
 	gauge("max_queued_requests", "Utterances that may wait.", load(func(l synth.Load) float64 { return float64(l.MaxQueue) }))
 	f.NewCounterFunc(prometheus.CounterOpts{Namespace: "mynah", Name: "frames_total", Help: "Frames that were computed, each 0.08 s of audio."},

@@ -177,7 +177,7 @@ func (m *Model) planVoice(p *plan, r Request) error {
 	case r.Voice != "" && kind != CustomVoice:
 		return requestErrorf("voice", "preset voices such as %q need a %s checkpoint, this is %s", r.Voice, CustomVoice, kind)
 	case r.Reference == nil && kind == Base:
-		return requestErrorf("reference", "a %s checkpoint speaks in the voice of a reference, and there is none", Base)
+		return requestErrorf("voice", "a %s checkpoint has no voice of its own: it needs a recording, or a voice that is kept", Base)
 	}
 	p.request.Language = r.Language
 	if kind == CustomVoice {

@@ -31,7 +31,7 @@ func (c *benchCommand) Help() string {
 
 Without a model, synthetic weights take its place, and the stages of the built-in voice are measured as well. Synthetic weights are the matrices and convolutions alone, without norms, attention, activations and sampling; those that stay as they are, are float32 for the codec and bfloat16 otherwise. ` + "`go run ./tools/fullsize DIR`" + ` makes a whole checkpoint of the same sizes.
 
-` + config.Precedence
+` + plainCodes + config.Precedence
 }
 
 // benchResult is all that bench has to say.

@@ -27,7 +27,7 @@ const codesForm = `A file of codes is JSON: {"sample_rate": 24000, "frame_rate":
 
 // codecFlags choose a codec.
 type codecFlags struct {
-	Model          string `help:"Checkpoint directory or packed file whose codec is used." placeholder:"PATH" type:"path" unset:"the built-in voice"`
+	Model          string `help:"Checkpoint directory, packed file or name of a fetched model whose codec is used." placeholder:"PATH" type:"path" unset:"the built-in voice"`
 	CodecPrecision string `help:"How the decoder's matrices are held." allowed:"f32,bf16,int8" placeholder:"NAME" unset:"f32, or what a packed file holds"`
 	Threads        int    `help:"Threads that compute. 0 takes a thread for each physical core that the process may use." placeholder:"N" range:"0,256" unset:"0"`
 	Quiet          bool   `short:"q" help:"Print errors only."`
@@ -58,7 +58,7 @@ type codecEncodeCommand struct {
 func (c *codecEncodeCommand) Help() string {
 	return `The recording becomes mono at the codec's rate, 24 kHz, and every 80 ms of it a frame of 16 codes, the last part of a frame included.
 
-` + codesForm + "\n\n" + config.Precedence
+` + codesForm + "\n\n" + plainCodes + config.Precedence
 }
 
 // Run encodes.
@@ -69,6 +69,9 @@ func (c *codecEncodeCommand) Run(p *program) error {
 	}
 	if c.Out == standardOutput && term.IsTerminal(int(p.stdout.Fd())) {
 		return usageErrorf("the output is a terminal, codes go to a file or a pipe")
+	}
+	if err := c.checkOutput(); err != nil {
+		return err
 	}
 	in, name, err := p.openInput(c.In)
 	if err != nil {
@@ -103,6 +106,27 @@ func (c *codecEncodeCommand) Run(p *program) error {
 	return c.write(p, model, codes, len(samples))
 }
 
+// checkOutput refuses to write over what is no file of codes.
+func (c *codecEncodeCommand) checkOutput() error {
+	if err := overInput(c.Out, c.Out, c.In); err != nil || c.Out == standardOutput {
+		return err
+	}
+	f, err := os.Open(c.Out)
+	if err != nil {
+		return nil // it is not there, or writing will tell
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	begin := make([]byte, 1)
+	if _, err := f.Read(begin); err == nil && begin[0] != '{' {
+		return usageErrorf("%s is there and is no file of codes: it is not written over", c.Out)
+	}
+	return nil
+}
+
 // write writes the codes of so many samples.
 func (c *codecEncodeCommand) write(p *program, model *synth.Codec, codes [][]int32, n int) error {
 	rate := model.SampleRate()
@@ -127,7 +151,9 @@ type codecDecodeCommand struct {
 }
 
 // Help is what the help of codec decode adds.
-func (c *codecDecodeCommand) Help() string { return codesForm + "\n\n" + config.Precedence }
+func (c *codecDecodeCommand) Help() string {
+	return codesForm + "\n\n" + plainCodes + config.Precedence
+}
 
 // Run decodes.
 func (c *codecDecodeCommand) Run(p *program) error {
@@ -135,7 +161,7 @@ func (c *codecDecodeCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	say := sayCommand{Output: c.Out, Format: c.Format, Quiet: c.Quiet}
+	say := sayCommand{Output: c.Out, Format: c.Format, Quiet: c.Quiet, input: c.In}
 	out, err := say.output(p)
 	if err != nil {
 		return err

@@ -58,6 +58,8 @@ func readCodes(name string, r io.Reader, groups, rate, hop int) (*codesFile, err
 		return nil, usageErrorf("%s: has no codes; wanted {\"codes\": [[…], …]}", name)
 	case f.SampleRate != 0 && f.SampleRate != rate:
 		return nil, usageErrorf("%s: sample_rate is %d, this codec's is %d", name, f.SampleRate, rate)
+	case f.FrameRate != 0 && f.FrameRate != float64(rate)/float64(hop):
+		return nil, usageErrorf("%s: frame_rate is %g, this codec's is %g", name, f.FrameRate, float64(rate)/float64(hop))
 	}
 	for i, frame := range f.Codes {
 		if len(frame) != groups {

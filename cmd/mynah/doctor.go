@@ -17,7 +17,7 @@ type doctorCommand struct {
 
 // Help is what the help of doctor adds.
 func (c *doctorCommand) Help() string {
-	return "Exit codes: 0 no problem; 1 there are problems, each on a line of its own.\n\n" + config.Precedence
+	return "Exit codes: 0 no problem; 1 there are problems, each on a line of its own; 2 the command or a value in it is wrong.\n\n" + config.Precedence
 }
 
 // check is one thing that was looked at.

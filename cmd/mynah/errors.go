@@ -22,6 +22,9 @@ const (
 	exitPartly = 3
 )
 
+// plainCodes explains the exit codes of most commands.
+const plainCodes = "Exit codes: 0 done; 1 failed or interrupted; 2 the command or a value in it is wrong.\n\n"
+
 // report prints an error, if there is one, and returns its exit code.
 func (p *program) report(err error) int {
 	if err == nil {
@@ -108,6 +111,8 @@ func explain(err error, args []string) error {
 	}
 	message := err.Error()
 	switch {
+	case message == "unknown flag --version":
+		return usageErrorf("%s (mynah version tells it)", message)
 	case strings.HasPrefix(message, "unknown flag"):
 		for _, arg := range args {
 			first, _, isText := strings.Cut(arg, " ")

@@ -41,6 +41,9 @@ func (c *sayCommand) output(p *program) (output, error) {
 		*format = formatOf(o.path)
 	}
 	where := p.parser.Origin("output")
+	if err := overInput(where, o.path, c.File, c.Clone, c.CloneTextFile, c.Reference, c.Model, c.input); err != nil {
+		return o, err
+	}
 	if info, err := os.Stat(o.path); err == nil && o.path != standardOutput {
 		switch {
 		case info.IsDir():
@@ -61,6 +64,23 @@ func (c *sayCommand) output(p *program) (output, error) {
 		p.warn(fmt.Sprintf("%s is named like %s and will hold %s", o.path, named, *format))
 	}
 	return o, nil
+}
+
+// overInput refuses an output that is one of the files that are read.
+func overInput(where, output string, inputs ...string) error {
+	info, err := os.Stat(output)
+	if err != nil || output == standardOutput || !info.Mode().IsRegular() {
+		return nil
+	}
+	for _, input := range inputs {
+		if input == "" || input == standardOutput {
+			continue
+		}
+		if other, err := os.Stat(input); err == nil && os.SameFile(info, other) {
+			return usageErrorf("%s: %s is a file that is read: it would be written over", where, output)
+		}
+	}
+	return nil
 }
 
 // checkEncoding refuses what cannot be made here, as far as that does not depend on

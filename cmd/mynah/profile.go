@@ -63,7 +63,7 @@ The listeners' rows are what each reader meets with: TTFA from its request to it
 
 With --parity the same utterances are spoken once more, untimed. The float32 model hears the same rows and is given the same codes in every frame. Residual codes are compared behind the same hidden state, and end to end behind its own.
 
-`, warmUpFrames) + config.Precedence
+`, warmUpFrames) + plainCodes + config.Precedence
 }
 
 // Run records.

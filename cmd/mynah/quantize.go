@@ -34,7 +34,7 @@ func (c *quantizeCommand) Help() string {
 
 The printed error of int8 is the sum of squared differences between packed weights and the checkpoint's, relative to the sum of squared weights. Codes of int4 are chosen so that products change least: their error is that of the products with the rows that they were chosen by, and behind it stands what it would be if each group's codes spanned its minimum and maximum.
 
-` + config.Precedence
+` + plainCodes + config.Precedence
 }
 
 // Run packs.

@@ -27,6 +27,8 @@ type sayCommand struct {
 	serverFlags
 	Quiet bool `short:"q" help:"Print errors only: no progress, no summary, no warnings."`
 	config.Common
+
+	input string // one more file that is read, for other commands
 }
 
 // Run speaks.

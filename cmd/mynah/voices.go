@@ -82,7 +82,7 @@ type voicesListCommand struct {
 func (c *voicesListCommand) Help() string {
 	return `Lists the preset voices of the checkpoint, and the voices that are kept. Those speak with the checkpoint alone that they were made with.
 
-` + config.Precedence
+` + plainCodes + config.Precedence
 }
 
 // The kinds of voices that are listed.

@@ -45,7 +45,7 @@ func (c *voicesAddCommand) Help() string {
 
 Only take voices of people who agreed to it.
 
-` + config.Precedence
+` + plainCodes + config.Precedence
 }
 
 // The bounds of a clip: those of the engine, and of a file that holds as much.

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -225,6 +226,39 @@ func TestClipContent(t *testing.T) {
 	} {
 		got, _, err := ReadClip(bytes.NewReader(c.file), clipRoom)
 		checkClip(t, c.name, got, err, c.reason, c.text)
+	}
+}
+
+// TestClipCut tells a WAV file that ends early from one of unknown length.
+func TestClipCut(t *testing.T) {
+	data := pcm16(waver(4000, 16000, 0.5), 1)
+	plain := format(formatPCM, 1, 16000, 16)
+	rf64 := func(size uint64) []byte {
+		ds64 := binary.LittleEndian.AppendUint64(make([]byte, 8), size)
+		return append([]byte("RF64"), riff(chunk("ds64", append(ds64, make([]byte, 12)...)), plain, sizedChunk("data", math.MaxUint32, data))[4:]...)
+	}
+	for _, c := range []struct {
+		name string
+		file []byte
+		cut  bool
+	}{
+		{"whole", riff(plain, chunk("data", data)), false},
+		{"a chunk behind", riff(plain, chunk("data", data), chunk("LIST", make([]byte, 20))), false},
+		{"size 0", riff(plain, sizedChunk("data", 0, data)), false},
+		{"largest size", riff(plain, sizedChunk("data", math.MaxUint32, data)), false},
+		{"largest size less a header", riff(plain, sizedChunk("data", math.MaxUint32-36, data)), false},
+		{"largest signed size", riff(plain, sizedChunk("data", math.MaxInt32, data)), false},
+		{"largest signed size less a header", riff(plain, sizedChunk("data", math.MaxInt32-36, data)), false},
+		{"largest signed size in whole pages", riff(plain, sizedChunk("data", 0x7ffff000, data)), false},
+		{"a sample is missing", riff(plain, sizedChunk("data", uint32(len(data)+2), data)), true},
+		{"half is missing", riff(plain, sizedChunk("data", uint32(2*len(data)), data)), true},
+		{"RF64", rf64(uint64(len(data))), false},
+		{"RF64, half is missing", rf64(uint64(2 * len(data))), true},
+	} {
+		got, info, err := ReadClip(bytes.NewReader(c.file), clipRoom)
+		if err != nil || info.Truncated != c.cut || len(got) != 6000 {
+			t.Errorf("%s: cut %v, %d samples, error %v", c.name, info.Truncated, len(got), err)
+		}
 	}
 }
 

@@ -12,12 +12,13 @@ const clipBlock = 1 << 14
 
 // decodeClipWAV decodes what ReadWAV does, but keeps one channel of it.
 func decodeClipWAV(m *mixer, file []byte) (truncated bool, err error) {
-	header, data, err := findChunks(file)
+	header, data, cut, err := findChunks(file)
 	if err != nil {
 		return false, err
 	}
 	if len(header) >= 2 && binary.LittleEndian.Uint16(header) == formatMP3 {
-		return decodeClipMP3(m, data)
+		truncated, err := decodeClipMP3(m, data)
+		return truncated || cut, err
 	}
 	format, err := parseFormat(header)
 	if err != nil {
@@ -43,5 +44,5 @@ func decodeClipWAV(m *mixer, file []byte) (truncated bool, err error) {
 		}
 		data = data[n:]
 	}
-	return false, nil
+	return cut, nil
 }

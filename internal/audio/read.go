@@ -54,7 +54,7 @@ func ReadWAV(r io.Reader, limits Limits) (*Clip, error) {
 	if int64(len(file)) > most {
 		return nil, &LimitError{"bytes", float64(len(file)), float64(most)}
 	}
-	header, data, err := findChunks(file)
+	header, data, _, err := findChunks(file)
 	if err != nil {
 		return nil, err
 	}

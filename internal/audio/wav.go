@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 )
 
 // Format tags of WAV files.
@@ -52,11 +53,12 @@ type wavFormat struct {
 // findChunks returns the first fmt chunk and the samples of the first data chunk, in
 // whatever order they come and whatever stands between them. The RIFF size is not
 // read: streams do not know it. A data size of 0, 0xFFFFFFFF or past the end means
-// that the samples go to the end of the file. Both results are parts of file.
-func findChunks(file []byte) (format, samples []byte, err error) {
+// that the samples go to the end of the file; cut tells that there were more, since the
+// size is none that writes a stream of unknown length. Both results are parts of file.
+func findChunks(file []byte) (format, samples []byte, cut bool, err error) {
 	id := func(at int) string { return string(file[at : at+4]) }
 	if len(file) < 12 || id(8) != "WAVE" || id(0) != "RIFF" && id(0) != "RF64" && id(0) != "BW64" {
-		return nil, nil, badWAV("not a RIFF/WAVE file, it begins with %q", file[:min(len(file), 12)])
+		return nil, nil, false, badWAV("not a RIFF/WAVE file, it begins with %q", file[:min(len(file), 12)])
 	}
 	var largeData uint64 // the size of the data chunk of an RF64 file
 	var overrun string   // a chunk that ends after the file
@@ -72,10 +74,11 @@ func findChunks(file []byte) (format, samples []byte, err error) {
 			size = unknownSize
 		}
 		if size > uint64(len(body)) {
+			cut = cut || isData && size < openSize
 			overrun = fmt.Sprintf("; the chunk %q at byte %d claims %d bytes, %d follow", name, at, size, len(body))
 			size = uint64(len(body))
 			if name == "fmt " {
-				return nil, nil, badWAV("the file is cut off%s", overrun)
+				return nil, nil, false, badWAV("the file is cut off%s", overrun)
 			}
 		}
 		content := body[:size]
@@ -92,12 +95,16 @@ func findChunks(file []byte) (format, samples []byte, err error) {
 	}
 	switch {
 	case format == nil:
-		return nil, nil, badWAV("no fmt chunk%s", overrun)
+		return nil, nil, false, badWAV("no fmt chunk%s", overrun)
 	case !haveData:
-		return nil, nil, badWAV("no data chunk%s", overrun)
+		return nil, nil, false, badWAV("no data chunk%s", overrun)
 	}
-	return format, samples, nil
+	return format, samples, cut, nil
 }
+
+// openSize is the smallest size that stands for an unknown one: programs that write to a
+// pipe leave the largest that they know, signed or not, less their header.
+const openSize = math.MaxInt32 &^ 0xffff
 
 // padding returns the number of bytes between a chunk of the given size that ends at
 // byte at and the next: one after an odd size. Some writers forget it; then the

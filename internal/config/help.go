@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,8 +26,8 @@ func describe(v *kong.Value) string {
 	if bounds := v.Tag.Get("range"); bounds != "" {
 		text += " Allowed: " + strings.ReplaceAll(bounds, ",", " to ") + "."
 	}
-	if unset := v.Tag.Get("unset"); unset != "" {
-		text += " Default: " + unset + "."
+	if initial := cmp.Or(v.Tag.Get("unset"), v.Default); initial != "" {
+		text += " Default: " + initial + "."
 	}
 	if v.Name == configFlag {
 		return fmt.Sprintf("%s (%s)", text, Variable(v.Name))

@@ -29,10 +29,10 @@ const messageTypes = "session.config, input.text, input.flush, input.done, input
 // message acts on one message.
 func (c *session) message(kind int, data []byte) {
 	c.mu.Lock()
-	c.active, c.blamed = time.Now(), nil
+	c.active, c.told = time.Now(), false
 	c.mu.Unlock()
 	if err := c.act(kind, data); err != nil {
-		c.mistake(err, c.addressee())
+		c.mistake(err)
 	}
 }
 
@@ -83,17 +83,6 @@ func memberOf(all []member, name string) json.RawMessage {
 		}
 	}
 	return nil
-}
-
-// addressee is the utterance that a refused message was about: the one that takes
-// text.
-func (c *session) addressee() *int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open == nil {
-		return c.blamed
-	}
-	return &c.open.index
 }
 
 // Fields of a configuration that are of WebSockets alone. Audio always leaves as it is
@@ -300,7 +289,8 @@ func (c *session) spoil(err *Error) *Error {
 	if refused != nil {
 		return refused
 	}
-	c.blamed = &t.index
+	c.told = true
+	c.send(nil, markNone, 0, problemOf(err, &t.index, false)) // before its end, which the speaker tells
 	t.spoiled.Store(true)
 	_ = t.add(piece{kind: pieceEnd}) // it is cancelled anyway
 	t.cancel()

@@ -27,7 +27,7 @@ type session struct {
 	open     *turn   // that takes text; nil if none does
 	half     string  // the first half of a pair of escapes, at the end of the last piece
 	count    int     // of utterances
-	blamed   *int    // the utterance that the message at hand has spoiled
+	told     bool    // the client knows what is wrong with the message at hand
 	dropping bool    // text up to the next input.done is of an utterance that was refused
 	closing  bool    // session.close came
 	draining bool    // the server shuts down
@@ -62,11 +62,17 @@ func (c *session) run() error {
 	return err
 }
 
-// mistake tells the client what is wrong with what it sent. After too many the
-// connection ends.
-func (c *session) mistake(e *Error, utterance *int) {
-	c.send(nil, markNone, 0, problemOf(e, utterance, false))
+// mistake tells the client what is wrong with what it sent, and with the utterance that
+// takes text. After too many the connection ends.
+func (c *session) mistake(e *Error) {
 	c.mu.Lock()
+	if !c.told {
+		var utterance *int
+		if c.open != nil {
+			utterance = &c.open.index
+		}
+		c.send(nil, markNone, 0, problemOf(e, utterance, false))
+	}
 	c.mistakes++
 	many := c.mistakes >= maxMistakes
 	c.mu.Unlock()

@@ -22,9 +22,9 @@ const (
 	// clipMemory is how many bytes they may take: all of them of a minute and more.
 	clipMemory = 16 << 20
 
-	// clipDecoders is how many clips are decoded at once. A minute of MP3 takes a
-	// second of a core and some megabytes.
-	clipDecoders = 2
+	// clipDecoders is how many clips are decoded at once: one, as decoding takes time from
+	// the engine's threads. A minute of MP3 takes a second of a core and some megabytes.
+	clipDecoders = 1
 
 	// uploadPlaces is how many uploads are in memory at once, each of some twice the
 	// largest recording.
@@ -216,6 +216,9 @@ func (c *clips) listen(ctx context.Context, l Listener, data []byte, text string
 	h.ref, h.warnings, err = l.Listen(ctx, synth.Clip{Samples: samples, Rate: audio.ClipRate, Text: text})
 	if err != nil {
 		return h, why(ctx, err)
+	}
+	if info.Damaged {
+		h.warnings = append(h.warnings, fmt.Sprintf("the file is damaged: parts of it are missing, %.1f s were heard", info.Seconds))
 	}
 	if info.Truncated {
 		h.warnings = append(h.warnings, fmt.Sprintf("the file ends in the middle: %.1f s of it were heard", info.Seconds))

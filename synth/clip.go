@@ -23,6 +23,9 @@ const (
 	silentPeak = 1e-3
 	// quietSpeech is the level of speech (-45 dBFS) below which there is a warning.
 	quietSpeech = 5.6e-3
+	// loudestSample is the largest magnitude of a sample, in units of full scale: floats
+	// beyond it are no sound, and overflow in the encoders.
+	loudestSample = 1000
 	// clippedShare is the share of samples at full scale above which there is a warning.
 	clippedShare = 1e-3
 )
@@ -65,11 +68,17 @@ func checkClip(c Clip) (s sound, err error) {
 	for i, v := range c.Samples {
 		if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
 			return s, requestErrorf(clipParam, "sample %d, at %.2f s, is %v, allowed are finite numbers", i, float64(i)/float64(c.Rate), v)
+		} else if math.Abs(x) > loudestSample {
+			return s, requestErrorf(clipParam, "sample %d, at %.2f s, is %.3g, allowed are up to %d times full scale", i, float64(i)/float64(c.Rate), v, loudestSample)
 		}
 	}
 	s.seconds = float64(len(c.Samples)) / float64(c.Rate)
+	round := math.Floor // away from what is allowed
+	if s.seconds > mostClip {
+		round = math.Ceil
+	}
 	if s.seconds < leastClip || s.seconds > mostClip {
-		return s, requestErrorf(clipParam, "the clip is %.2f s long, allowed are %d to %d s", s.seconds, leastClip, mostClip)
+		return s, requestErrorf(clipParam, "the clip is %.2f s long, allowed are %d to %d s", round(100*s.seconds)/100, leastClip, mostClip)
 	}
 	s.measure(c)
 	if s.loudest < silentPeak {
@@ -176,7 +185,7 @@ func (s *sound) fits(transcript string) string {
 		switch {
 		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || unicode.IsNumber(r):
 			signs++
-		case unicode.IsLetter(r):
+		case unicode.IsLetter(r), unicode.Is(unicode.Mc, r): // vowel signs of Indic scripts are letters here
 			letters++
 		}
 	}

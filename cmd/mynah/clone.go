@@ -77,6 +77,9 @@ func readRecording(name string, r io.Reader, seconds float64) (samples []float32
 	if info.Truncated {
 		warnings = append(warnings, fmt.Sprintf("%s ends in the middle, %.1f s of it are taken", name, info.Seconds))
 	}
+	if info.Damaged {
+		warnings = append(warnings, fmt.Sprintf("%s is damaged: parts of it are missing, %.1f s are taken", name, info.Seconds))
+	}
 	if info.Antiphase {
 		warnings = append(warnings, fmt.Sprintf("the channels of %s cancel each other, the loudest is taken", name))
 	}

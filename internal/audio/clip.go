@@ -17,6 +17,7 @@ type ClipInfo struct {
 	Seconds   float64 // of sound
 	Peak      float32 // largest magnitude of the mono samples; at 1 and above the recording is clipped or of floats
 	Truncated bool    // the file ends in the middle of a frame, or before the end that its header gives
+	Damaged   bool    // between its frames are bytes that are none: sound is missing there
 	Antiphase bool    // the channels cancel each other, so that the loudest of them was taken in place of their average
 }
 
@@ -88,8 +89,14 @@ func ReadClip(r io.Reader, limits Limits) ([]float32, ClipInfo, error) {
 	return samples, info, nil
 }
 
-// clipDecoder decodes a file into a mixer, and says whether it was cut off.
-type clipDecoder func(m *mixer, file []byte) (truncated bool, err error)
+// flaws are what is wrong with a file that can be decoded all the same.
+type flaws struct {
+	truncated bool // it was cut off
+	damaged   bool // something was passed over
+}
+
+// clipDecoder decodes a file into a mixer.
+type clipDecoder func(m *mixer, file []byte) (flaws, error)
 
 // clipDecoders are the formats that can be read, by the name that sniff gives them.
 var clipDecoders = map[string]clipDecoder{"wav": decodeClipWAV, "mp3": decodeClipMP3, "flac": decodeClipFLAC}
@@ -113,11 +120,11 @@ func (m *mixer) run(decoder clipDecoder, file []byte) (info ClipInfo, err error)
 			err = badClip(ClipDamaged, m.format, "%s: damaged: the decoder gave up after %.2f s", m.format, m.soFar())
 		}
 	}()
-	truncated, err := decoder(m, file)
+	found, err := decoder(m, file)
 	if err != nil {
 		return ClipInfo{}, m.fail(err)
 	}
-	return ClipInfo{Format: m.format, Rate: m.rate, Channels: m.channels, Seconds: m.soFar(), Truncated: truncated}, nil
+	return ClipInfo{Format: m.format, Rate: m.rate, Channels: m.channels, Seconds: m.soFar(), Truncated: found.truncated, Damaged: found.damaged}, nil
 }
 
 // fail makes a ClipError of whatever a decoder returned.
@@ -129,7 +136,7 @@ func (m *mixer) fail(err error) error {
 	case errors.As(err, &clip):
 		return clip
 	case errors.As(err, &bad):
-		return &ClipError{Reason: ClipNotFinite, Format: m.format, Text: fmt.Sprintf("%s: sample %d is %v", m.format, bad.Index, bad.Value), Err: err}
+		return &ClipError{Reason: ClipNotFinite, Format: m.format, Text: fmt.Sprintf("%s: sample %d, at %.2f s, is %v", m.format, bad.Index, float64(bad.Index)/float64(m.rate*m.channels), bad.Value), Err: err}
 	case errors.As(err, &format):
 		return &ClipError{Reason: ClipDamaged, Format: m.format, Text: m.format + ": " + format.Problem, Err: err}
 	}

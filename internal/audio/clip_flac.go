@@ -14,19 +14,19 @@ import (
 )
 
 // decodeClipFLAC decodes a FLAC file, frame after frame. What its header says of the length takes no memory.
-func decodeClipFLAC(m *mixer, file []byte) (truncated bool, err error) {
+func decodeClipFLAC(m *mixer, file []byte) (flaws, error) {
 	quiet()
 	stream, err := flac.New(bytes.NewReader(file))
 	if err != nil {
-		return false, cutOff(err)
+		return flaws{}, cutOff(err)
 	}
 	info := stream.Info
 	bits := int(info.BitsPerSample)
 	if bits < 4 || bits > 32 {
-		return false, badClip(ClipDamaged, m.format, "flac: samples of %d bits, allowed is 4 to 32", bits)
+		return flaws{}, badClip(ClipDamaged, m.format, "flac: samples of %d bits, allowed is 4 to 32", bits)
 	}
 	if err := m.begin(int(info.SampleRate), int(info.NChannels)); err != nil {
-		return false, err
+		return flaws{}, err
 	}
 	scale := 1 / float64(int64(1)<<(bits-1))
 	var block []float32
@@ -34,17 +34,17 @@ func decodeClipFLAC(m *mixer, file []byte) (truncated bool, err error) {
 		f, err := nextFrame(stream, bits)
 		switch {
 		case errors.Is(err, io.EOF):
-			return info.NSamples > uint64(len(m.mono)), nil
+			return flaws{truncated: info.NSamples > uint64(len(m.mono))}, nil
 		case errors.Is(err, io.ErrUnexpectedEOF) && len(m.mono) > 0:
-			return true, nil
+			return flaws{truncated: true}, nil
 		case err != nil:
-			return false, cutOff(err)
+			return flaws{}, cutOff(err)
 		}
 		if block, err = interleave(block, f, m, bits, scale); err != nil {
-			return false, err
+			return flaws{}, err
 		}
 		if err := m.add(block); err != nil {
-			return false, err
+			return flaws{}, err
 		}
 	}
 }

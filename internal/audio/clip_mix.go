@@ -98,7 +98,7 @@ func (m *mixer) finish(info *ClipInfo) ([]float32, error) {
 	info.Peak = max(high, -low)
 	// Silence of 8-bit files is often one step away from 0.
 	if low == high {
-		return nil, badClip(ClipSilent, m.format, "%s: %.2f s of digital silence, wanted a voice", m.format, m.soFar())
+		return nil, badClip(ClipSilent, m.format, "%s: %.2f s of digital silence", m.format, m.soFar())
 	}
 	samples, err := Resample(m.mono, m.rate, ClipRate)
 	if err != nil {

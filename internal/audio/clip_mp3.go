@@ -11,10 +11,10 @@ import (
 
 // decodeClipMP3 decodes MP3 frames by go-mp3, which is given no file but the frames that were found in it, as they suit it (see
 // mp3Repair). Its own reading allocates what a tag claims, takes tags at the end for frames, and miscounts padded frames of MPEG-2.
-func decodeClipMP3(m *mixer, file []byte) (truncated bool, err error) {
-	frames, truncated := scanMP3(file)
+func decodeClipMP3(m *mixer, file []byte) (flaws, error) {
+	frames, found := scanMP3(file)
 	if len(frames) == 0 {
-		return false, badClip(ClipDamaged, m.format, "mp3: no frames")
+		return flaws{}, badClip(ClipDamaged, m.format, "mp3: no frames")
 	}
 	first := frames[0].header
 	channels := 1
@@ -24,22 +24,22 @@ func decodeClipMP3(m *mixer, file []byte) (truncated bool, err error) {
 		}
 	}
 	if err := m.begin(first.rate(), channels); err != nil {
-		return false, err
+		return flaws{}, err
 	}
 	total := len(frames) * first.samples()
 	if err := m.room(total); err != nil {
-		return false, err
+		return flaws{}, err
 	}
 	decoder, err := mp3.NewDecoder(newMP3Repair(frames))
 	if err != nil {
-		return false, err
+		return flaws{}, err
 	}
 	// The library writes 16-bit stereo, whatever the file has.
 	bytes, block := make([]byte, 4*first.samples()), make([]float32, 2*first.samples())
 	for len(m.mono) < total {
 		n, err := io.ReadFull(decoder, bytes)
 		if n == 0 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return false, fmt.Errorf("%d samples of %d, then %w", len(m.mono), total, noEOF(err))
+			return flaws{}, fmt.Errorf("%d samples of %d, then %w", len(m.mono), total, noEOF(err))
 		}
 		part := block[:0]
 		for i := 0; i+4 <= n; i += 4 {
@@ -48,10 +48,10 @@ func decodeClipMP3(m *mixer, file []byte) (truncated bool, err error) {
 			}
 		}
 		if err := m.add(part); err != nil {
-			return false, err
+			return flaws{}, err
 		}
 	}
-	return truncated, nil
+	return found, nil
 }
 
 func noEOF(err error) error {
@@ -111,12 +111,12 @@ func isTail(rest []byte) bool {
 	return false
 }
 
-// scanMP3 returns all frames of a file, without one that only describes the file. Bytes between frames are passed over. It reports
-// whether the last frame is cut off.
-func scanMP3(file []byte) (frames []mp3Frame, truncated bool) {
+// scanMP3 returns all frames of a file, without one that only describes the file. Bytes between frames are passed over, which is
+// damage. It reports whether the last frame is cut off.
+func scanMP3(file []byte) (frames []mp3Frame, found flaws) {
 	at, ok := findMP3(file)
 	if !ok {
-		return nil, false
+		return nil, found
 	}
 	first, _ := headerAt(file, at)
 	for at+4 <= len(file) {
@@ -125,10 +125,12 @@ func scanMP3(file []byte) (frames []mp3Frame, truncated bool) {
 			if at, ok = resync(file, at+1, first); !ok {
 				break
 			}
+			found.damaged = true
 			continue
 		}
 		if h.size() > len(file)-at {
-			return frames, true
+			found.truncated = true
+			break
 		}
 		f := mp3Frame{h, file[at : at+h.size()]}
 		if len(frames) > 0 || !f.describes() {
@@ -136,7 +138,7 @@ func scanMP3(file []byte) (frames []mp3Frame, truncated bool) {
 		}
 		at += h.size()
 	}
-	return frames, false
+	return frames, found
 }
 
 // resync returns the position of the next two frames in a row.

@@ -112,8 +112,30 @@ func TestClipMP3Dialects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got, want) || info.Truncated != c.truncated || info.Channels != 1 || info.Rate != rate {
+		if !slices.Equal(got, want) || info.Truncated != c.truncated || info.Damaged || info.Channels != 1 || info.Rate != rate {
 			t.Errorf("%s: %d samples, wanted the %d of the plain file; %+v", c.name, len(got), len(want), info)
+		}
+	}
+}
+
+// TestClipMP3Damage tells of what was passed over in the middle.
+func TestClipMP3Damage(t *testing.T) {
+	const rate = 24000
+	file := mp3File(t, rate, 64000, waver(rate, rate, 0.5))
+	frames := mp3Frames(t, file)
+	middle := 0
+	for _, f := range frames[:len(frames)/2] {
+		middle += len(f)
+	}
+	zeroed := slices.Clone(file)
+	clear(zeroed[middle : middle+1000])
+	for name, c := range map[string][]byte{
+		"zeros in the middle": zeroed, "half a frame is missing": slices.Concat(file[:middle], file[middle+len(frames[0])/2:]),
+		"other bytes between": slices.Concat(file[:middle], []byte("something else"), file[middle:]),
+	} {
+		_, info, err := ReadClip(bytes.NewReader(c), clipRoom)
+		if err != nil || !info.Damaged || info.Truncated {
+			t.Errorf("%s: %+v, error %v", name, info, err)
 		}
 	}
 }
@@ -181,7 +203,7 @@ func TestClipMP3Refusals(t *testing.T) {
 		reason ClipReason
 		text   string
 	}{
-		{"8000 Hz", mp3File(t, 8000, 0, waver(8000, 8000, 0.5)), ClipUnsupported, "audio: clip: the file is MP3 of 8000 Hz, allowed is wav, mp3 or flac"},
+		{"8000 Hz", mp3File(t, 8000, 0, waver(8000, 8000, 0.5)), ClipUnsupported, "audio: clip: the file is MP3 of 8000 Hz (MPEG 2.5), the only rate of MP3 that is not read, allowed is wav, mp3 or flac"},
 		{"free bit rate", free, ClipUnsupported, "MP3 of free bit rate"},
 		{"silence", mp3File(t, 44100, 0, make([]float32, 44100)), ClipSilent, "digital silence"},
 		{"too long", mp3File(t, 44100, 0, slices.Repeat(second, 5)), ClipTooLong, "allowed is at most 4"},

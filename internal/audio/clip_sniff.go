@@ -65,7 +65,7 @@ func sniffMPEG(file []byte) string {
 		case layer == layer3 && h.bitrateIndex() == 0:
 			return "MP3 of free bit rate"
 		case layer == layer3 && h.isMPEG25() && h.rateIndex() == 2:
-			return "MP3 of 8000 Hz"
+			return "MP3 of 8000 Hz (MPEG 2.5), the only rate of MP3 that is not read"
 		}
 	}
 	if isText(file[:min(len(file), 512)]) {

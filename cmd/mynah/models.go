@@ -39,7 +39,7 @@ func locateModel(name string) (string, error) {
 	switch {
 	case err == nil:
 		return dir, nil
-	case errors.Is(err, hub.ErrNotCached) && !strings.ContainsAny(name, "/@"):
+	case errors.Is(err, hub.ErrNotCached) && !strings.ContainsAny(name, "/@") && !settings.Has(n.Repo):
 		return name, nil
 	}
 	return name, fmt.Errorf("model directory %s: no such file or directory, and %w", name, err)
@@ -90,7 +90,7 @@ type packedList struct {
 
 // Help is what the help of models list adds.
 func (c *modelsListCommand) Help() string {
-	return "HF_HOME or HF_HUB_CACHE tell where the cache is. Sizes are of what a revision has, shared with others or not.\n\n" + config.Precedence
+	return "HF_HOME or HF_HUB_CACHE tell where the cache is. Sizes are of what a revision has, shared with others or not.\n\n" + plainCodes + config.Precedence
 }
 
 // Run lists.
@@ -158,6 +158,11 @@ func (l *modelList) print(p *program) error {
 			return err
 		}
 	}
+	for i, m := range l.Models {
+		if m.Partial > 0 && (i == 0 || l.Models[i-1].Repo != m.Repo) {
+			p.note("%s: %s of unfinished files, which mynah pull goes on with and mynah models remove removes", m.Repo, size(m.Partial))
+		}
+	}
 	if l.Packed.Files > 0 {
 		p.note("packed matrices: %s, %s in %s", fileCount(l.Packed.Files), size(l.Packed.Size), l.Packed.Path)
 	}
@@ -166,7 +171,7 @@ func (l *modelList) print(p *program) error {
 
 // modelsRemoveCommand is `mynah models remove`.
 type modelsRemoveCommand struct {
-	Name  string `arg:"" name:"repo" help:"Model to remove: ORG/NAME for all its revisions, ORG/NAME@REVISION for one."`
+	Name  string `arg:"" name:"repo" help:"Model to remove: ORG/NAME, or NAME alone, for all its revisions; with @REVISION one."`
 	Yes   bool   `short:"y" help:"Do not ask."`
 	Quiet bool   `short:"q" help:"Print errors only."`
 	config.Common
@@ -174,7 +179,7 @@ type modelsRemoveCommand struct {
 
 // Help is what the help of models remove adds.
 func (c *modelsRemoveCommand) Help() string {
-	return "Files that other revisions have as well stay. Packed matrices of the model are not removed.\n\n" + config.Precedence
+	return "Files that other revisions have as well stay. A revision goes with all its names. Packed matrices of the model are not removed.\n\n" + plainCodes + config.Precedence
 }
 
 // Run removes.
@@ -200,9 +205,31 @@ func (c *modelsRemoveCommand) Run(p *program) error {
 		return err
 	}
 	if !c.Quiet {
-		p.note("removed %s, %s", name, size(r.Frees))
+		p.note("removed %s, %s%s", name, size(r.Frees), alsoGone(name, r))
 	}
 	return nil
+}
+
+// alsoGone names what goes with a revision that was named: the other names of its commit.
+func alsoGone(name hub.Name, r *hub.Removal) string {
+	if name.Revision == "" {
+		return ""
+	}
+	var others []string
+	for _, m := range r.Gone {
+		for _, revision := range m.Revisions {
+			if revision != name.Revision {
+				others = append(others, m.Repo+"@"+revision)
+			}
+		}
+	}
+	switch len(others) {
+	case 0:
+		return ""
+	case 1:
+		return "; with it went " + others[0] + ", a name of the same commit"
+	}
+	return "; with it went " + strings.Join(others, ", ") + ", names of the same commit"
 }
 
 // ask asks whether it is to be done.

@@ -13,7 +13,7 @@ import (
 
 // pullCommand is `mynah pull`.
 type pullCommand struct {
-	Name string `arg:"" name:"repo" help:"Model to fetch: ORG/NAME, or ORG/NAME@REVISION for a branch, a tag or a commit."`
+	Name string `arg:"" name:"repo" help:"Model to fetch: ORG/NAME, or NAME alone if the hub has it without an organisation; with @REVISION a branch, a tag or a commit of it."`
 
 	Include     string `help:"Files to fetch instead of those that a checkpoint is made of, by patterns such as *.json; * stands for slashes as well. Code and pickles are never fetched." placeholder:"GLOB,…" unset:"the checkpoint's"`
 	Exclude     string `help:"Files not to fetch, by patterns." placeholder:"GLOB,…" unset:"none"`
@@ -53,10 +53,10 @@ func (c *pullCommand) Run(p *program) error {
 	if err != nil {
 		return usageErrorf("%v", err)
 	}
+	r := newPullReport(p, c.Quiet, c.Progress, name)
 	if c.Offline || settings.Offline {
-		return c.offline(p, settings, name)
+		return r.fail(c.offline(r, settings, name))
 	}
-	r := newPullReport(p, c.Quiet, c.Progress)
 	h, err := hub.New(settings, hub.Options{
 		Selection: hub.Selection{Include: splitList(c.Include), Exclude: splitList(c.Exclude)}, Connections: c.Connections,
 		NoWait: c.NoWait, Verify: c.Verify, Agent: "mynah/" + readVersion().Version, Note: r.tell,
@@ -71,7 +71,7 @@ func (c *pullCommand) Run(p *program) error {
 	ctx, _ := catchInterrupts()
 	plan, err := h.Plan(ctx, name)
 	if err != nil {
-		return interrupted(ctx, err, "nothing was fetched")
+		return r.fail(interrupted(ctx, err, "nothing was fetched"))
 	}
 	if c.DryRun {
 		return c.dryRun(p, plan)
@@ -88,7 +88,7 @@ func interrupted(ctx context.Context, err error, how string) error {
 }
 
 // offline looks for the model in the cache.
-func (c *pullCommand) offline(p *program, settings hub.Settings, name hub.Name) error {
+func (c *pullCommand) offline(r *pullReport, settings hub.Settings, name hub.Name) error {
 	dir, err := settings.Find(name)
 	if err != nil {
 		how := "--offline"
@@ -97,7 +97,11 @@ func (c *pullCommand) offline(p *program, settings hub.Settings, name hub.Name) 
 		}
 		return &exitError{exitFailed, fmt.Sprintf("%v, without %s", err, how)}
 	}
-	_, err = fmt.Fprintln(p.stdout, dir)
+	if r.json() {
+		r.emit(r.found(dir))
+		return nil
+	}
+	_, err = fmt.Fprintln(r.program.stdout, dir)
 	return err
 }
 
@@ -135,11 +139,11 @@ func (c *pullCommand) run(ctx context.Context, r *pullReport, pull *hub.Pull, pl
 	err := pull.Run(ctx)
 	r.stop()
 	g := pull.Progress()
-	if r.json() {
-		r.emit(r.newEvent("end", g, err == nil))
-	}
 	if err != nil {
-		return interrupted(ctx, err, fmt.Sprintf("%s of %s are there; the same command goes on from there", size(g.Have), size(g.Size)))
+		return r.fail(interrupted(ctx, err, fmt.Sprintf("%s of %s are there; the same command goes on from there", size(g.Have), size(g.Size))))
+	}
+	if r.json() {
+		r.emit(r.newEvent("end", g, true))
 	}
 	if !c.Quiet {
 		line := fmt.Sprintf("%s at %.12s: %s, %s", plan.Name, plan.Commit, fileCount(g.Files), size(g.Size))

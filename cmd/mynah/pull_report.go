@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/hub"
@@ -10,13 +13,13 @@ import (
 // pullReport tells how a pull is coming along.
 type pullReport struct {
 	meter
-	pull  *hub.Pull
+	pull  *hub.Pull // nil before it is known what there is
 	plan  *hub.Plan
 	begun time.Time
 }
 
-func newPullReport(p *program, quiet bool, form string) *pullReport {
-	r := &pullReport{meter: meter{program: p, quiet: quiet, form: form}}
+func newPullReport(p *program, quiet bool, form string, name hub.Name) *pullReport {
+	r := &pullReport{meter: meter{program: p, quiet: quiet, form: form}, plan: &hub.Plan{Name: name}, begun: time.Now()}
 	r.words = func() string { return r.sentence(r.pull.Progress()) }
 	r.event = func() any { return r.newEvent("progress", r.pull.Progress(), false) }
 	return r
@@ -37,6 +40,7 @@ type pullEvent struct {
 	Left       *float64 `json:"left_seconds"` // null while nothing is known
 	Path       string   `json:"path,omitempty"`
 	Incomplete bool     `json:"incomplete,omitempty"`
+	Error      string   `json:"error,omitempty"` // of an incomplete end
 }
 
 // tell prints what the hub package was met with and got over.
@@ -97,4 +101,34 @@ func (r *pullReport) newEvent(event string, g hub.Progress, complete bool) pullE
 		e.Path = r.plan.Path
 	}
 	return e
+}
+
+// fail tells an error, if there is one, as the end.
+func (r *pullReport) fail(err error) error {
+	if err == nil || !r.json() {
+		return err
+	}
+	var g hub.Progress
+	if r.pull != nil {
+		g = r.pull.Progress()
+	}
+	e := r.newEvent("end", g, false)
+	e.Error = err.Error()
+	r.emit(e)
+	return err
+}
+
+// found is the end of a look at the cache alone.
+func (r *pullReport) found(dir string) pullEvent {
+	var g hub.Progress
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if info, e := os.Stat(path); err == nil && e == nil && info.Mode().IsRegular() {
+			g.Files++
+			g.Size += info.Size()
+		}
+		return nil
+	})
+	g.FilesDone, g.Have = g.Files, g.Size
+	r.plan.Commit, r.plan.Path = filepath.Base(dir), dir
+	return r.newEvent("end", g, true)
 }

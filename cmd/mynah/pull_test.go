@@ -27,6 +27,7 @@ import (
 //	hub [TOKEN]     start it; with a token, nobody else is let in
 //	fault N STATUS  the next N requests get this status
 //	change          put another vocabulary's commit at main
+//	lose FILE [DIR] remove a file from the snapshots of org/eva, or of a folder of the cache
 //	down            end it
 func TestHubScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -41,7 +42,7 @@ func TestHubScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": cmdCode, "wav": cmdWAV, "nothing": cmdNothing, "checkpoint": cmdCheckpoint,
-			"hub": cmdHub, "fault": cmdFault, "change": cmdChange, "down": cmdDown,
+			"hub": cmdHub, "fault": cmdFault, "change": cmdChange, "lose": cmdLose, "down": cmdDown,
 		},
 	})
 }
@@ -62,9 +63,13 @@ func cmdHub(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(s.Close)
 	_, err := s.PutFS("org/eva", "main", voice.FS())
 	ts.Check(err)
+	for _, revision := range []string{"main", "dev"} {
+		_, err = s.PutFS("eva", revision, voice.FS())
+		ts.Check(err)
+	}
 	s.Put("org/other", "main", map[string][]byte{"config.json": []byte(`{"model_type": "llama"}`), "model.safetensors": make([]byte, 5000), "x.py": nil})
 	if len(args) > 0 {
-		s.Token = args[0]
+		s.SetToken(args[0])
 	}
 	hubs.Store(ts.MkAbs("."), s)
 	ts.Setenv("HF_ENDPOINT", s.Hub.URL)
@@ -92,6 +97,20 @@ func cmdChange(ts *testscript.TestScript, _ bool, _ []string) {
 	files := voiceFiles(ts)
 	files["generation_config.json"] = append(files["generation_config.json"], '\n')
 	hubOf(ts).Put("org/eva", "main", files)
+}
+
+func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
+	repo := "models--org--eva"
+	if len(args) > 1 {
+		repo = args[1]
+	}
+	found, err := filepath.Glob(filepath.Join(ts.MkAbs("hf"), "hub", repo, "snapshots", "*", filepath.FromSlash(args[0])))
+	if err != nil || len(found) == 0 {
+		ts.Fatalf("nothing to lose: %v", err)
+	}
+	for _, path := range found {
+		ts.Check(os.Remove(path))
+	}
 }
 
 func cmdDown(ts *testscript.TestScript, _ bool, _ []string) { hubOf(ts).Close() }
@@ -163,6 +182,12 @@ func TestPullSurvivesKills(t *testing.T) {
 		}
 		cmd.Wait()
 		before = arrived(filepath.Join(home, "hub", "models--org--eva", "blobs"))
+	}
+	list := exec.Command(exe, "models", "list")
+	list.Args[0], list.Env = "mynah", append(os.Environ(), "HF_HOME="+home)
+	const unfinished = " MiB of unfinished files, which mynah pull goes on with and mynah models remove removes\n"
+	if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), ", model.safetensors is missing ") || !strings.Contains(string(out), unfinished) {
+		t.Errorf("the list of an unfinished model: %v\n%s", err, out)
 	}
 	s.SetFault(nil)
 	s.Sent.Store(0)

@@ -191,27 +191,6 @@ func TestFindListRemove(t *testing.T) {
 	}
 }
 
-// A model that lacks a file is not opened by name; the line says which.
-func TestMissing(t *testing.T) {
-	files := checkpoint()
-	files["model.safetensors.index.json"] = []byte(`{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}`)
-	files["model-1.safetensors"], files["model-2.safetensors"] = random(5, 5000), random(6, 5000)
-	r := newRig(t, files)
-	p := r.mustPull(repo)
-	for _, name := range []string{"model-2.safetensors", "speech_tokenizer/config.json", "speech_tokenizer/model.safetensors", "config.json"} {
-		path := filepath.Join(p.Path, filepath.FromSlash(name))
-		if err := os.Rename(path, path+".x"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.settings.Find(Name{Repo: repo}); err == nil || err.Error() != "org/voice is not all in the cache, "+name+" is missing: mynah pull org/voice fetches it" {
-			t.Errorf("%s: error %v", name, err)
-		}
-		if err := os.Rename(path+".x", path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // What lies in a cache may be hostile as well: nothing outside it is written or removed.
 func TestHostileCache(t *testing.T) {
 	files := checkpoint()

@@ -2,6 +2,8 @@ package hub
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,6 +35,10 @@ func TestPullTwice(t *testing.T) {
 	if removal, err := r.settings.Removal(Name{Repo: repo}); err != nil {
 		t.Error(err)
 	} else if err := removal.Run(); err == nil || !strings.HasPrefix(err.Error(), "org/voice is being fetched (pid ") {
+		t.Errorf("error %v", err)
+	}
+	running := fmt.Sprintf("a pull of org/voice is running (pid %d), mynah pull org/voice waits for its end", os.Getpid())
+	if _, err := r.settings.Find(Name{Repo: repo}); !errors.Is(err, ErrNotCached) || !strings.HasSuffix(err.Error(), ": "+running) {
 		t.Errorf("error %v", err)
 	}
 	r.options.NoWait = false
@@ -82,7 +88,7 @@ func TestPullDiskFull(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	r.change = func(h *Hub) { h.free = func(string) int64 { return 100_000 } }
-	if _, err := r.pull(repo); err == nil || !strings.HasSuffix(err.Error(), "MiB free") || !strings.HasPrefix(err.Error(), "org/voice: 1 MiB are to be fetched, the disk of ") {
+	if _, err := r.pull(repo); err == nil || !strings.HasSuffix(err.Error(), "MiB free") || !strings.HasPrefix(err.Error(), "org/voice: 1 MiB are to be fetched or copied, the disk of ") {
 		t.Errorf("error %v", err)
 	}
 	r.change = nil
@@ -192,35 +198,16 @@ func TestPullReadOnly(t *testing.T) {
 	if again := r.mustPull(repo); again.Path != p.Path {
 		t.Errorf("%s", again.Path)
 	}
-}
-
-// What kills left behind goes with the next pull: of this commit what is finished, of others
-// all. What is unfinished and was left out this time stays.
-func TestPullSweeps(t *testing.T) {
-	files := checkpoint()
-	r := newRig(t, files)
-	blobs := filepath.Join(r.settings.Cache, folder(repo), blobsDir)
-	if err := os.MkdirAll(blobs, 0o777); err != nil {
+	r.options.Verify = true
+	if again := r.mustPull(repo); again.Path != p.Path {
+		t.Errorf("%s", again.Path)
+	}
+	damaged := random(1, 300_000)
+	damaged[7] ^= 1
+	if err := os.WriteFile(filepath.Join(p.Path, "model.safetensors"), damaged, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	large := r.server.Digest(files["model.safetensors"])
-	for _, name := range []string{
-		oid + incompleteEnd, oid + journalEnd, oid + journalEnd + journalFresh, r.server.Digest(files["vocab.json"]) + journalEnd,
-		large + incompleteEnd, large + journalEnd, oid + ".incomplete",
-	} {
-		if err := os.WriteFile(filepath.Join(blobs, name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.options.Exclude = []string{"model.safetensors"}
-	r.mustPull(repo)
-	left, err := filepath.Glob(filepath.Join(blobs, "*.*"))
-	if err != nil || len(left) != 3 {
-		t.Errorf("left are %q, %v", left, err)
-	}
-	for _, name := range []string{large + incompleteEnd, large + journalEnd, oid + ".incomplete"} { // the last is another program's
-		if sizeOf(filepath.Join(blobs, name)) < 0 {
-			t.Errorf("%s is gone", name)
-		}
+	if _, err := r.pull(repo); err == nil || !strings.HasPrefix(err.Error(), "org/voice: model.safetensors: its content has the SHA-256 ") || !strings.Contains(err.Error(), "; it is not fetched anew: cannot write the cache: ") {
+		t.Errorf("a damaged file: error %v", err)
 	}
 }

@@ -6,6 +6,7 @@
 //	  blobs/<digest>                    contents: SHA-256 for large files, git's SHA-1 for small ones
 //	  refs/<revision>                   the commit that a branch or tag was at
 //	  snapshots/<commit>/<path>         links into blobs, copies where there are no links
+//	  .mynah/<commit>.json              which files were to be fetched, so that a snapshot tells what it lacks
 //	HF_HOME/hub/.locks/models--org--name/<digest>.lock
 //
 // A revision is resolved once, and all files are those of that commit. A file is fetched in

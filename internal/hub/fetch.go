@@ -19,6 +19,9 @@ import (
 func (p *Pull) fetch(ctx context.Context, f File, connections int) error {
 	for again := false; ; again = true {
 		counted, err := p.transfer(ctx, f, connections)
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx) // which may be the fault of another file
+		}
 		var odd *inconsistentError
 		if !errors.As(err, &odd) {
 			return err

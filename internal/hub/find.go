@@ -1,17 +1,15 @@
 package hub
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // ErrNotCached is wrapped by the errors of models that are not in the cache, or not all of
@@ -37,17 +35,37 @@ func (s Settings) Find(n Name) (string, error) {
 	if k, err := readKind(filepath.Join(dir, configFile)); err == nil && k.Type != runs {
 		return dir, nil // opening it says why it cannot be run
 	}
-	if missing := Missing(dir); missing != "" {
-		return "", notCached(fmt.Sprintf("%s is not all in the cache, %s is missing: mynah pull %s fetches it", n, missing, n))
+	if missing := st.missing(commit); missing != "" {
+		return "", notCached(fmt.Sprintf("%s is not all in the cache, %s is missing: %s", n, missing, st.how(n)))
 	}
 	return dir, nil
 }
 
+// how says how a model that is not there, or not all of it, gets there.
+func (s *store) how(n Name) string {
+	path := filepath.Join(s.locks, repoLock)
+	if sizeOf(path) >= 0 { // a lock that is not there need not be made to be asked
+		l, err := takeLock(path)
+		if errors.Is(err, osfile.ErrLocked) {
+			return fmt.Sprintf("a pull of %s is running%s, mynah pull %s waits for its end", n.Repo, holder(path), n)
+		}
+		if err == nil {
+			l.release()
+		}
+	}
+	return fmt.Sprintf("mynah pull %s fetches it", n)
+}
+
+// Has reports whether anything of a repository is in the cache.
+func (s Settings) Has(repo string) bool {
+	info, err := os.Stat(newStore(s, repo).dir)
+	return err == nil && info.IsDir()
+}
+
 // commitOf finds the commit that a name means in the cache.
 func (s *store) commitOf(n Name) (string, error) {
-	how := fmt.Sprintf("mynah pull %s fetches it", n)
 	if info, err := os.Stat(s.dir); err != nil || !info.IsDir() {
-		return "", notCached(fmt.Sprintf("%s is not in the cache %s: %s", n, s.cache, how))
+		return "", notCached(fmt.Sprintf("%s is not in the cache %s: %s", n, s.cache, s.how(n)))
 	}
 	if commit := s.readRef(n.revision()); commit != "" {
 		return commit, nil
@@ -64,9 +82,9 @@ func (s *store) commitOf(n Name) (string, error) {
 		}
 	}
 	if len(commits) == 0 {
-		return "", notCached(fmt.Sprintf("%s is not in the cache %s: %s", n, s.cache, how))
+		return "", notCached(fmt.Sprintf("%s is not in the cache %s: %s", n, s.cache, s.how(n)))
 	}
-	return "", notCached(fmt.Sprintf("%s has no revision %s in the cache, there is %s: %s", n.Repo, n.revision(), strings.Join(s.names(n.Repo, commits), ", "), how))
+	return "", notCached(fmt.Sprintf("%s has no revision %s in the cache, there is %s: %s", n.Repo, n.revision(), strings.Join(s.names(n.Repo, commits), ", "), s.how(n)))
 }
 
 // shortestCommit is how many digits may stand for a commit.
@@ -88,35 +106,6 @@ func (s *store) names(repo string, commits []string) []string {
 	return all
 }
 
-// readRef is the commit of a revision, "" if there is none.
-func (s *store) readRef(revision string) string {
-	data, err := readBounded(filepath.Join(s.dir, refsDir, filepath.FromSlash(revision)), maxRef)
-	commit := strings.TrimSpace(string(data))
-	if err != nil || !commitPattern.MatchString(commit) {
-		return ""
-	}
-	return commit
-}
-
-// refs are all revisions with their commits.
-func (s *store) refs() map[string]string {
-	all := map[string]string{}
-	top := filepath.Join(s.dir, refsDir)
-	_ = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return nil // what cannot be read is no revision
-		}
-		name, _ := filepath.Rel(top, p)
-		if name = filepath.ToSlash(name); revisionPattern.MatchString(name) {
-			if commit := s.readRef(name); commit != "" {
-				all[name] = commit
-			}
-		}
-		return nil
-	})
-	return all
-}
-
 // commits are those that have a folder, sorted.
 func (s *store) commits() []string {
 	entries, _ := os.ReadDir(filepath.Join(s.dir, snapshotsDir))
@@ -127,44 +116,4 @@ func (s *store) commits() []string {
 		}
 	}
 	return all
-}
-
-// Missing names a file that a checkpoint's folder lacks, or returns "". It looks at names
-// alone: opening the model looks at the rest.
-func Missing(dir string) string {
-	if sizeOf(filepath.Join(dir, configFile)) < 0 {
-		return configFile
-	}
-	if _, err := os.Stat(filepath.Join(dir, codecDir)); err == nil && sizeOf(filepath.Join(dir, codecDir, configFile)) < 0 {
-		return path.Join(codecDir, configFile)
-	}
-	return cmp.Or(missingWeights(dir, "."), missingWeights(dir, codecDir))
-}
-
-// weightsFile is the name of weights in one file, and begins that of an index of shards.
-const weightsFile = "model" + weightsEnd
-
-// missingWeights looks for the weights of a folder: one file, or those of an index.
-func missingWeights(dir, sub string) string {
-	name := func(s string) string { return path.Join(sub, s) }
-	at := func(s string) string { return filepath.Join(dir, filepath.FromSlash(sub), s) }
-	data, err := readBounded(at(weightsFile+".index.json"), maxIndex)
-	if err != nil {
-		if sizeOf(at(weightsFile)) < 0 {
-			return name(weightsFile)
-		}
-		return ""
-	}
-	var index struct {
-		Map map[string]string `json:"weight_map"`
-	}
-	if json.Unmarshal(data, &index) != nil {
-		return ""
-	}
-	for _, shard := range index.Map {
-		if !strings.ContainsAny(shard, `/\`) && sizeOf(at(shard)) < 0 {
-			return name(shard)
-		}
-	}
-	return ""
 }

@@ -21,11 +21,12 @@ const (
 
 // What is read from the cache.
 const (
-	maxConfig  = 1 << 20  // bytes of a config.json
-	maxIndex   = 16 << 20 // bytes of an index of shards
-	maxToken   = 4 << 10  // bytes of a token
-	maxRef     = 1 << 10  // bytes of a ref
-	maxJournal = 16 << 20 // bytes of a journal; a line is under 50, and stands for journalGrain
+	maxConfig   = 1 << 20  // bytes of a config.json
+	maxIndex    = 16 << 20 // bytes of an index of shards
+	maxToken    = 4 << 10  // bytes of a token
+	maxRef      = 1 << 10  // bytes of a ref
+	maxManifest = 8 << 20  // bytes of a manifest; a line is under 1 KiB
+	maxJournal  = 16 << 20 // bytes of a journal; a line is under 50, and stands for journalGrain
 )
 
 // How a file is fetched.

@@ -55,13 +55,15 @@ func (s *store) list(repo string) []Cached {
 			}
 		}
 		c.Kind, _ = readKind(filepath.Join(dir, configFile))
-		if c.Runs = c.Kind.Type == runs; c.Runs || c.Kind.Type == "" {
-			c.Missing = Missing(dir)
+		// One that a pull has only begun may have no config.json yet.
+		c.Runs = c.Kind.Type == runs || c.Kind.Type == "" && len(s.remembered(commit)) > 0
+		if c.Runs || c.Kind.Type == "" {
+			c.Missing = s.missing(commit)
 		}
 		for content, size := range s.contents(commit, &c.Files) {
 			c.Size += size
 			if used[content] == 1 {
-				c.Unshared += size
+				c.Unshared += s.frees(content, size)
 			}
 		}
 		all = append(all, c)
@@ -74,8 +76,8 @@ func (s *store) list(repo string) []Cached {
 func (s *store) contents(commit string, files *int) map[string]int64 {
 	found := map[string]int64{}
 	_ = filepath.WalkDir(s.snapshot(commit), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil // what cannot be read is not counted
+		if err != nil || d.IsDir() || isFresh(d.Name()) {
+			return nil // what cannot be read, or is being written, is not counted
 		}
 		content := p
 		if d.Type()&fs.ModeSymlink != 0 {
@@ -90,6 +92,17 @@ func (s *store) contents(commit string, files *int) map[string]int64 {
 		return nil
 	})
 	return found
+}
+
+// frees is what removing a content of so many bytes frees: nothing if it is, or lies behind, a
+// link that leads out of the repository.
+func (s *store) frees(content string, size int64) int64 {
+	info, err := os.Lstat(content)
+	inside := filepath.Dir(content) == filepath.Join(s.dir, blobsDir) || strings.HasPrefix(content, filepath.Join(s.dir, snapshotsDir)+string(filepath.Separator))
+	if err != nil || !info.Mode().IsRegular() || !inside {
+		return 0
+	}
+	return size
 }
 
 // users counts by how many of the commits each content is used.
@@ -108,15 +121,21 @@ func (s *store) users(commits []string) map[string]int {
 func (s *store) partial() (n int64) {
 	entries, _ := os.ReadDir(filepath.Join(s.dir, blobsDir))
 	for _, e := range entries {
-		path := filepath.Join(s.dir, blobsDir, e.Name())
-		switch digest, ours := strings.CutSuffix(path, incompleteEnd); {
-		case ours:
-			if j := readJournal(digest+journalEnd, anySize); j != nil {
-				n += j.have()
-			}
-		case strings.HasSuffix(path, ".incomplete") && !strings.HasSuffix(path, journalEnd):
-			n += max(0, sizeOf(path))
-		}
+		n += s.partialOf(e.Name())
 	}
 	return n
+}
+
+// partialOf is what a file of the blobs' folder has if it is an unfinished blob.
+func (s *store) partialOf(name string) int64 {
+	path := filepath.Join(s.dir, blobsDir, name)
+	switch digest, ours := strings.CutSuffix(path, incompleteEnd); {
+	case ours:
+		if j := readJournal(digest+journalEnd, anySize); j != nil && sizeOf(path) >= 0 {
+			return j.have()
+		}
+	case strings.HasSuffix(path, ".incomplete") && !strings.HasSuffix(path, journalEnd):
+		return max(0, sizeOf(path))
+	}
+	return 0
 }

@@ -80,6 +80,14 @@ func (c *client) wait(ctx context.Context, path string, busy func() error) (*fil
 // lockRepo takes the lock of all pulls of a repository.
 func (c *client) lockRepo(ctx context.Context, s *store, repo string, patient bool) (*fileLock, error) {
 	path := filepath.Join(s.locks, repoLock)
+	if !patient {
+		// One who asks whether a pull is running has the lock for a moment.
+		if l, err := takeLock(path); err == nil {
+			l.release()
+		} else if err := sleep(ctx, lockPoll); err != nil {
+			return nil, err
+		}
+	}
 	l, err := c.wait(ctx, path, func() error {
 		line := fmt.Sprintf("another pull of %s is running%s", repo, holder(path))
 		if !patient {

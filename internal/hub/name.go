@@ -50,8 +50,8 @@ func Parse(s string) (Name, error) {
 	n := Name{repo, revision}
 	switch {
 	case len(repo) > maxRepo || !repoPattern.MatchString(repo) || strings.Contains(repo, "--") || strings.Contains(repo, "..") || strings.HasSuffix(repo, ".git"):
-		return Name{}, fmt.Errorf("%.120q is no repository, wanted ORG/NAME of letters, digits, -, _ and . (%d at most, no -- or ..)", repo, maxRepo)
-	case has && (len(revision) > maxRevision || !revisionPattern.MatchString(revision) || strings.Contains(revision, "..")):
+		return Name{}, fmt.Errorf("%.120q is no repository, wanted ORG/NAME or NAME of letters, digits, -, _ and . (%d at most, no -- or ..)", repo, maxRepo)
+	case has && (len(revision) > maxRevision || !revisionPattern.MatchString(revision) || strings.Contains(revision, "..") || isFresh(revision)):
 		return Name{}, fmt.Errorf("%.120q is no revision, wanted a branch, a tag or a commit", revision)
 	}
 	return n, nil

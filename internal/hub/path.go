@@ -81,7 +81,7 @@ var refused = []string{
 
 // takes reports whether a file is one of the selection.
 func (s Selection) takes(p string) bool {
-	if slices.Contains(refused, strings.ToLower(path.Ext(p))) {
+	if isRefused(p) {
 		return false
 	}
 	included := matchesAny(s.Include, p)
@@ -89,6 +89,29 @@ func (s Selection) takes(p string) bool {
 		included = slices.ContainsFunc(ofCheckpoint, func(pattern string) bool { ok, _ := path.Match(pattern, p); return ok })
 	}
 	return included && !matchesAny(s.Exclude, p)
+}
+
+// isRefused reports whether a path, or a pattern, ends as code and pickles do.
+func isRefused(p string) bool { return slices.Contains(refused, strings.ToLower(path.Ext(p))) }
+
+// refusedOnly are the patterns of Include that mean nothing but code and pickles.
+func (s Selection) refusedOnly(files []File) (patterns []string) {
+	for _, pattern := range s.Include {
+		bad, good := 0, 0
+		for _, f := range files {
+			switch {
+			case !matchesAny([]string{pattern}, f.Path):
+			case isRefused(f.Path):
+				bad++
+			default:
+				good++
+			}
+		}
+		if good == 0 && (bad > 0 || isRefused(pattern)) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	return patterns
 }
 
 func matchesAny(patterns []string, p string) bool {

@@ -30,8 +30,6 @@ type Plan struct {
 	Files  []File // that are to be there, by path
 	Size   int64  // bytes of them
 	Have   int64  // bytes of these that are there
-
-	listed map[string]bool // digests of all files of the commit
 }
 
 // Hub fetches from one hub into one cache.
@@ -79,9 +77,9 @@ func (h *Hub) Plan(ctx context.Context, n Name) (*Plan, error) {
 		return nil, err
 	}
 	s := h.store(n.Repo)
-	p := &Plan{Name: n, Commit: commit, Path: s.snapshot(commit), listed: map[string]bool{}}
+	p := &Plan{Name: n, Commit: commit, Path: s.snapshot(commit)}
+	twins := s.twins(commit)
 	for _, f := range all {
-		p.listed[f.Digest] = true
 		if !h.options.takes(f.Path) {
 			continue
 		}
@@ -91,22 +89,33 @@ func (h *Hub) Plan(ctx context.Context, n Name) (*Plan, error) {
 		if f.Digest == "" {
 			return nil, fmt.Errorf("%s: the listing has no digest of %s, so that it cannot be checked", n, f.Path)
 		}
-		s.state(commit, &f)
+		if s.state(commit, &f); hasTwin(twins, &f) {
+			f.Have = f.Size
+		}
 		p.Files = append(p.Files, f)
 		p.Size += f.Size
 		p.Have += f.Have
 	}
-	return p, h.checkPlan(p, len(all))
+	if err := h.checkPlan(p, all); err != nil {
+		return nil, err
+	}
+	return p, s.checkRef(n, commit)
 }
 
 // checkPlan refuses a plan that comes to no model, before anything is fetched.
-func (h *Hub) checkPlan(p *Plan, all int) error {
+func (h *Hub) checkPlan(p *Plan, all []File) error {
+	never := strings.Join(h.options.refusedOnly(all), ",")
 	switch {
 	case len(p.Files) > maxChosen:
 		return fmt.Errorf("%s: %d files are to be fetched, allowed are %d", p.Name, len(p.Files), maxChosen)
+	case len(p.Files) == 0 && never != "":
+		return fmt.Errorf("%s: none of its %d files is included; code and pickles are never fetched (%s)", p.Name, len(all), never)
 	case len(h.options.Include) > 0 && len(p.Files) == 0:
-		return fmt.Errorf("%s: none of its %d files is included", p.Name, all)
+		return fmt.Errorf("%s: none of its %d files is included", p.Name, len(all))
 	case len(h.options.Include) > 0 || len(h.options.Exclude) > 0:
+		if never != "" {
+			h.client.note(fmt.Sprintf("%s: code and pickles are never fetched (%s)", p.Name, never))
+		}
 		return nil
 	}
 	has := func(match func(string) bool) bool {

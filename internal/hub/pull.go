@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,10 @@ type Pull struct {
 	hub   *Hub
 	plan  *Plan
 	store *store
+	twins map[int64][]twin // files of other snapshots
+	right map[string]bool  // paths of files that were read and are right
+	wrong string           // a file that was read and is not, and why
+	need  int64            // bytes that are to be written
 
 	filesDone      atomic.Int64
 	have, received atomic.Int64
@@ -31,7 +34,7 @@ type Progress struct {
 
 // Start returns a pull that Run carries out.
 func (h *Hub) Start(p *Plan) *Pull {
-	pull := &Pull{hub: h, plan: p, store: h.store(p.Name.Repo)}
+	pull := &Pull{hub: h, plan: p, store: h.store(p.Name.Repo), right: map[string]bool{}}
 	pull.have.Store(p.Have)
 	return pull
 }
@@ -47,19 +50,26 @@ func (p *Pull) Progress() Progress {
 // are on the disk, and have their sizes and digests. Whatever ends it before, the next run
 // goes on from there.
 func (p *Pull) Run(ctx context.Context) error {
-	if p.nothingToDo() {
-		return nil
-	}
-	if err := p.store.prepare(); err != nil {
+	if ready, err := p.nothingToDo(ctx); ready || err != nil {
 		return err
 	}
-	lock, err := p.hub.client.lockRepo(ctx, p.store, p.plan.Name.Repo, !p.hub.options.NoWait)
+	lock, err := p.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.release()
 	p.refresh()
+	if err := p.store.checkRef(p.plan.Name, p.plan.Commit); err != nil {
+		return err
+	}
 	if err := p.checkSpace(); err != nil {
+		return err
+	}
+	// Both before the first file: what an interrupted pull leaves is listed, and knows what it lacks.
+	if err := os.MkdirAll(p.store.snapshot(p.plan.Commit), 0o777); err != nil {
+		return onDisk(err)
+	}
+	if err := p.store.remember(p.plan.Commit, p.plan.Files); err != nil {
 		return err
 	}
 	if err := p.files(ctx); err != nil {
@@ -72,33 +82,87 @@ func (p *Pull) Run(ctx context.Context) error {
 	return nil
 }
 
+// lock makes the folders and takes the lock of pulls.
+func (p *Pull) lock(ctx context.Context) (*fileLock, error) {
+	err := p.store.prepare()
+	if err == nil {
+		var l *fileLock
+		if l, err = p.hub.client.lockRepo(ctx, p.store, p.plan.Name.Repo, !p.hub.options.NoWait); err == nil {
+			return l, nil
+		}
+	}
+	if p.wrong != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %s; it is not fetched anew: %w", p.plan.Name, p.wrong, err)
+	}
+	return nil, err
+}
+
 // nothingToDo reports whether all is as it should be, which also a cache that cannot be
 // written to may be.
-func (p *Pull) nothingToDo() bool {
+func (p *Pull) nothingToDo(ctx context.Context) (bool, error) {
 	there := !slices.ContainsFunc(p.plan.Files, func(f File) bool { return !f.There })
 	revision := p.plan.Name.revision()
-	if !there || p.hub.options.Verify || revision != p.plan.Commit && p.store.readRef(revision) != p.plan.Commit {
-		return false
+	if !there || revision != p.plan.Commit && p.store.readRef(revision) != p.plan.Commit {
+		return false, nil
+	}
+	if err := p.checkConfig(); err != nil {
+		return false, err
+	}
+	if p.hub.options.Verify {
+		if right, err := p.verify(ctx); !right {
+			return false, err
+		}
 	}
 	p.filesDone.Store(int64(len(p.plan.Files)))
-	return true
+	_ = p.store.remember(p.plan.Commit, p.plan.Files) // of a snapshot that huggingface_hub made, if it can be
+	return true, nil
+}
+
+// verify reads the files and reports whether all are right. Those that are not read again.
+func (p *Pull) verify(ctx context.Context) (bool, error) {
+	for _, f := range p.plan.Files {
+		switch err := verify(ctx, p.store.pointer(p.plan.Commit, f.Path), f.Size, f.Digest); {
+		case err == nil:
+			p.right[f.Path] = true
+			p.filesDone.Add(1)
+		case ctx.Err() != nil:
+			return false, err
+		case p.wrong == "":
+			p.wrong = fmt.Sprintf("%s: %v", f.Path, cause(err))
+		}
+	}
+	if len(p.right) == len(p.plan.Files) {
+		return true, nil
+	}
+	p.filesDone.Store(0)
+	return false, nil
 }
 
 // refresh looks again at what is there: another pull may have ended in between.
 func (p *Pull) refresh() {
-	p.plan.Have = 0
+	p.plan.Have, p.need, p.twins = 0, 0, p.store.twins(p.plan.Commit)
 	for i := range p.plan.Files {
-		p.store.state(p.plan.Commit, &p.plan.Files[i])
-		p.plan.Have += p.plan.Files[i].Have
+		f := &p.plan.Files[i]
+		switch p.store.state(p.plan.Commit, f); {
+		case f.There:
+		case f.Have < f.Size:
+			p.need += f.Size - f.Have
+		case p.store.copies:
+			p.need += f.Size // a copy of its blob
+		}
+		if hasTwin(p.twins, f) {
+			f.Have = f.Size
+		}
+		p.plan.Have += f.Have
 	}
 	p.have.Store(p.plan.Have)
 }
 
 // checkSpace refuses what cannot end well.
 func (p *Pull) checkSpace() error {
-	need, free := p.plan.Size-p.plan.Have, p.hub.free(p.store.dir)
-	if free >= 0 && free < need {
-		return fmt.Errorf("%s: %d MiB are to be fetched, the disk of %s has %d MiB free", p.plan.Name, (need+1<<20-1)>>20, p.store.cache, free>>20)
+	free := p.hub.free(p.store.dir)
+	if free >= 0 && free < p.need {
+		return fmt.Errorf("%s: %d MiB are to be fetched or copied, the disk of %s has %d MiB free", p.plan.Name, (p.need+1<<20-1)>>20, p.store.cache, free>>20)
 	}
 	return nil
 }
@@ -132,7 +196,7 @@ func (p *Pull) files(ctx context.Context) error {
 	return nil
 }
 
-// checkConfig refuses another kind of model before its weights are fetched.
+// checkConfig refuses another kind of model, and one that lacks a file, before its weights are fetched.
 func (p *Pull) checkConfig() error {
 	if len(p.hub.options.Include) > 0 || len(p.hub.options.Exclude) > 0 {
 		return nil
@@ -143,6 +207,12 @@ func (p *Pull) checkConfig() error {
 	}
 	if k.Type != runs {
 		return fmt.Errorf("%s: %s says model_type %.60q, Mynah runs %s; --include fetches all the same", p.plan.Name, configFile, k.Type, runs)
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(p.plan.Files, func(f File) bool { return f.Path == name })
+	}
+	if name := missingSmall(has); name != "" {
+		return fmt.Errorf("%s: has no %s, so it is no checkpoint that Mynah runs; --include fetches all the same", p.plan.Name, name)
 	}
 	return nil
 }
@@ -183,14 +253,18 @@ func (p *Pull) file(ctx context.Context, f File, connections int) error {
 	before := f.Have
 	p.store.state(p.plan.Commit, &f)
 	p.have.Add(f.Have - before)
-	if p.hub.options.Verify && f.Have == f.Size {
+	if p.hub.options.Verify && f.Have == f.Size && !p.right[f.Path] {
 		if err := p.recheck(ctx, &f); err != nil {
 			return err
 		}
 	}
 	isNew := false
 	if !f.There && sizeOf(p.store.blob(f.Digest)) != f.Size {
-		if err := p.fetch(ctx, f, connections); err != nil {
+		copied, err := p.copyTwin(ctx, f)
+		if err == nil && !copied {
+			err = p.fetch(ctx, f, connections)
+		}
+		if err != nil {
 			return err
 		}
 		isNew = true
@@ -226,11 +300,11 @@ func (p *Pull) recheck(ctx context.Context, f *File) error {
 	return nil
 }
 
-// sweep removes what was left of files that are there now, or that the commit no longer has.
+// sweep removes what was left of files that are there now, and what no pull can use.
 func (p *Pull) sweep() {
-	keep := maps.Clone(p.plan.listed)
+	done := map[string]bool{}
 	for _, f := range p.plan.Files {
-		delete(keep, f.Digest)
+		done[f.Digest] = true
 	}
-	p.store.sweep(keep)
+	p.store.sweep(done)
 }

@@ -35,6 +35,7 @@ func checkpoint() map[string][]byte {
 		"generation_config.json":             []byte(`{}`),
 		"vocab.json":                         []byte(`{"a": 0}`),
 		"merges.txt":                         {},
+		"tokenizer_config.json":              []byte(`{"t": 1}`),
 		"model.safetensors":                  random(1, 300_000),
 		"speech_tokenizer/config.json":       []byte(`{"a": 1}`),
 		"speech_tokenizer/model.safetensors": random(2, 100_000),
@@ -376,6 +377,7 @@ func TestPullToken(t *testing.T) {
 func TestPullNotThere(t *testing.T) {
 	r := newRig(t, checkpoint())
 	r.server.Put("org/other", "main", map[string][]byte{"config.json": []byte(`{"model_type": "llama"}`), "model.safetensors": random(1, 5000)})
+	r.server.Put("org/mute", "main", map[string][]byte{"config.json": []byte(`{"model_type": "qwen3_tts"}`), "model.safetensors": random(1, 5000)})
 	r.server.Put("org/empty", "main", map[string][]byte{"README.md": nil})
 	r.server.Put("org/pickle", "main", map[string][]byte{"config.json": []byte(`{}`), "model.bin": nil})
 	for name, want := range map[string]string{
@@ -383,6 +385,7 @@ func TestPullNotThere(t *testing.T) {
 		"org/voice@v2":                         "org/voice: the repository has no revision v2",
 		"org/other":                            `org/other: config.json says model_type "llama", Mynah runs qwen3_tts; --include fetches all the same`,
 		"org/empty":                            "org/empty: has no config.json, so it is no checkpoint that Mynah runs",
+		"org/mute":                             "org/mute: has no vocab.json, so it is no checkpoint that Mynah runs; --include fetches all the same",
 		"org/pickle":                           "org/pickle: has no weights as .safetensors, so it is no checkpoint that Mynah runs",
 		"org/voice@" + strings.Repeat("1", 40): "org/voice: the repository has no revision " + strings.Repeat("1", 40),
 	} {
@@ -390,6 +393,16 @@ func TestPullNotThere(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
+	r.options.Include = []string{"*.py"}
+	if _, err := r.pull(repo); err == nil || err.Error() != "org/voice: none of its 12 files is included; code and pickles are never fetched (*.py)" {
+		t.Errorf("error %v", err)
+	}
+	r.options.Include = []string{"*.PY", "pytorch*", "*.json", "*"}
+	if _, err := r.pull(repo); err != nil {
+		t.Error(err)
+	}
+	r.noted("org/voice: code and pickles are never fetched (*.PY,pytorch*)")
+	r.options.Include = nil
 	// A hub that does not say what it lacks is asked again.
 	r.server.SetFault(func(w http.ResponseWriter, q *http.Request) bool {
 		if strings.Contains(q.URL.Path, "/revision/") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,9 @@ func (s Settings) Removal(n Name) (*Removal, error) {
 		return nil, notCached(fmt.Sprintf("%s is not in the cache %s", n, s.Cache))
 	}
 	r := &Removal{Repo: n.Repo, store: st}
+	if err := st.checkLinks(n.Repo); err != nil {
+		return nil, err
+	}
 	all := st.list(n.Repo)
 	if n.Revision == "" {
 		r.Gone = all
@@ -42,7 +46,10 @@ func (s Settings) Removal(n Name) (*Removal, error) {
 		}
 	}
 	if r.Stay = len(all) - len(r.Gone); r.Stay > 0 {
-		r.Frees = r.Gone[0].Unshared
+		for digest := range st.partialsOf(r.Gone[0].Commit) {
+			r.Frees += st.partialOf(digest + incompleteEnd)
+		}
+		r.Frees += r.Gone[0].Unshared
 		return r, nil
 	}
 	contents := map[string]int64{}
@@ -52,11 +59,39 @@ func (s Settings) Removal(n Name) (*Removal, error) {
 			contents[content] = size
 		}
 	}
-	for _, size := range contents {
-		r.Frees += size
+	for content, size := range contents {
+		r.Frees += st.frees(content, size)
 	}
 	r.Frees += st.partial()
 	return r, nil
+}
+
+// checkLinks refuses a repository whose folders are links: what they lead to may be anybody's.
+func (s *store) checkLinks(repo string) error {
+	for _, dir := range []string{s.dir, filepath.Join(s.dir, refsDir), filepath.Join(s.dir, snapshotsDir), filepath.Join(s.dir, blobsDir)} {
+		info, err := os.Lstat(dir)
+		if err == nil && info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 { // irregular are Windows' junctions
+			return fmt.Errorf("%s: %s is a link, and nothing is removed through one: remove by hand what it leads to, and the link", repo, dir)
+		}
+	}
+	return nil
+}
+
+// partialsOf are the digests of files of a commit that no other commit is known to have.
+func (s *store) partialsOf(commit string) map[string]bool {
+	digests := map[string]bool{}
+	for _, f := range s.remembered(commit) {
+		digests[f.Digest] = true
+	}
+	for _, other := range s.commits() {
+		if other == commit {
+			continue
+		}
+		for _, f := range s.remembered(other) {
+			delete(digests, f.Digest)
+		}
+	}
+	return digests
 }
 
 // Run removes it, unless it is being fetched. Names go before contents, so that an
@@ -141,16 +176,17 @@ func (s *store) removeAll() error {
 func (s *store) removeCommit(commit string) error {
 	used := s.users(s.commits())
 	var files int
-	contents := s.contents(commit, &files)
+	contents, partials := s.contents(commit, &files), s.partialsOf(commit)
 	for name, c := range s.refs() {
 		if c == commit {
-			if err := os.Remove(filepath.Join(s.dir, refsDir, filepath.FromSlash(name))); err != nil {
+			if err := s.removeRef(name); err != nil {
 				return onRemoval(err)
 			}
 		}
 	}
 	for _, path := range []string{
 		s.snapshot(commit), filepath.Join(s.dir, ".no_exist", commit), filepath.Join(s.dir, "trees", commit+".json"), // the last two are huggingface_hub's
+		s.manifest(commit),
 	} {
 		if err := os.RemoveAll(path); err != nil {
 			return onRemoval(err)
@@ -164,7 +200,7 @@ func (s *store) removeCommit(commit string) error {
 			}
 		}
 	}
-	return nil
+	return onRemoval(s.drop(partials))
 }
 
 func onRemoval(err error) error {

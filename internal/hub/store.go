@@ -100,7 +100,7 @@ func (s *store) point(commit string, f File, isNew bool) error {
 	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return onDisk(err)
 	}
-	fresh := path.Join(path.Dir(name), ".mynah-"+f.Digest+".tmp")
+	fresh := path.Join(path.Dir(name), freshStart+f.Digest+shortEnd)
 	_ = root.Remove(fresh) // of a run that was killed
 	if !s.copies {
 		target := strings.Repeat("../", strings.Count(name, "/")) + blobsDir + "/" + f.Digest
@@ -135,50 +135,6 @@ func copyInto(root *os.Root, name, from string) error {
 		err = e
 	}
 	return err
-}
-
-// writeRef says which commit a revision is at.
-func (s *store) writeRef(revision, commit string) error {
-	if revision == commit {
-		return nil
-	}
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		return onDisk(err)
-	}
-	defer root.Close()
-	name := path.Join(refsDir, revision)
-	if data, err := readBounded(filepath.Join(s.dir, filepath.FromSlash(name)), maxRef); err == nil && string(data) == commit {
-		return nil
-	}
-	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
-		return onDisk(err)
-	}
-	fresh := name + ".mynah.tmp"
-	if err := root.WriteFile(fresh, []byte(commit), 0o666); err != nil {
-		return onDisk(err)
-	}
-	return onDisk(root.Rename(fresh, name))
-}
-
-// sweep removes unfinished blobs but those of the given digests. What cannot be removed takes
-// room, no more.
-func (s *store) sweep(keep map[string]bool) {
-	entries, err := os.ReadDir(filepath.Join(s.dir, blobsDir))
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		digest, end, _ := strings.Cut(e.Name(), ".")
-		if isOurs("."+end) && !keep[digest] {
-			_ = os.Remove(filepath.Join(s.dir, blobsDir, e.Name()))
-		}
-	}
-}
-
-// isOurs reports whether a name ends as that of an unfinished blob of this package.
-func isOurs(end string) bool {
-	return end == incompleteEnd || end == journalEnd || end == journalEnd+journalFresh
 }
 
 // readBounded reads a regular file of at most so many bytes.

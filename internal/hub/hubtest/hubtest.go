@@ -149,6 +149,13 @@ func (s *Server) SetFault(f func(w http.ResponseWriter, r *http.Request) bool) {
 	s.fault = f
 }
 
+// SetToken sets Token while other processes may ask.
+func (s *Server) SetToken(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Token = token
+}
+
 type counter struct {
 	http.ResponseWriter
 	server *Server
@@ -175,7 +182,10 @@ func Fail(w http.ResponseWriter, status int, code, message string) {
 
 // hub answers at the hub's own address.
 func (s *Server) hub(w http.ResponseWriter, r *http.Request) {
-	if s.Token != "" && r.Header.Get("Authorization") != "Bearer "+s.Token {
+	s.mu.Lock()
+	token := s.Token
+	s.mu.Unlock()
+	if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
 		Fail(w, http.StatusUnauthorized, "RepoNotFound", "Repository not found")
 		return
 	}

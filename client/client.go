@@ -32,7 +32,19 @@ type Client struct {
 	// Retries is how often a request that a server is too busy for is sent again: 3 if 0,
 	// never if negative.
 	Retries int
+
+	// OnRetry, if not nil, is told before each wait of a request that is sent again: what
+	// the server said, and how long the wait is.
+	OnRetry func(refusal *Error, wait time.Duration)
+
+	// AnswerTimeout is how long a server may take until the first byte of its answer, each
+	// time that it is asked: 5 minutes (DefaultAnswerTimeout) if 0, without a bound if
+	// negative. A text that waits in a server's queue is answered when its audio begins.
+	AnswerTimeout time.Duration
 }
+
+// DefaultAnswerTimeout is the AnswerTimeout of clients that have none.
+const DefaultAnswerTimeout = 5 * time.Minute
 
 const (
 	defaultRetries = 3
@@ -81,7 +93,11 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 			return answer, err
 		}
 		retries--
-		wait := time.NewTimer(min(refusal.RetryAfter, longestWait))
+		pause := min(refusal.RetryAfter, longestWait)
+		if c.OnRetry != nil {
+			c.OnRetry(refusal, pause)
+		}
+		wait := time.NewTimer(pause)
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
@@ -89,6 +105,53 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 			return nil, fmt.Errorf("client: %w while waiting: %w", context.Cause(ctx), refusal)
 		}
 	}
+}
+
+// ErrNoAnswer says that a server did not answer within the AnswerTimeout.
+var ErrNoAnswer = errors.New("no answer")
+
+// patience is the AnswerTimeout as it counts; 0 is none.
+func (c *Client) patience() time.Duration {
+	if c.AnswerTimeout == 0 {
+		return DefaultAnswerTimeout
+	}
+	return max(c.AnswerTimeout, 0)
+}
+
+// noAnswer is the error of a server that does not answer.
+func noAnswer(within time.Duration) error { return fmt.Errorf("%w within %v", ErrNoAnswer, within) }
+
+// answered is the body of an answer; closing it ends its request.
+type answered struct {
+	io.ReadCloser
+	end context.CancelCauseFunc
+}
+
+func (a answered) Close() error {
+	defer a.end(nil)
+	return a.ReadCloser.Close()
+}
+
+// send sends a request, and gives up a server that does not answer.
+func (c *Client) send(request *http.Request) (*http.Response, error) {
+	ctx, end := context.WithCancelCause(request.Context())
+	if patience := c.patience(); patience > 0 {
+		timer := time.AfterFunc(patience, func() { end(noAnswer(patience)) })
+		defer timer.Stop()
+	}
+	answer, err := c.httpClient().Do(request.WithContext(ctx))
+	if cause := context.Cause(ctx); errors.Is(cause, ErrNoAnswer) { // also if the answer began just then
+		if err == nil {
+			answer.Body.Close()
+		}
+		err = cause
+	}
+	if err != nil {
+		end(nil)
+		return nil, err
+	}
+	answer.Body = answered{answer.Body, end}
+	return answer, nil
 }
 
 // once sends a request once. An answer other than 200 is an *Error.
@@ -105,7 +168,7 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte) (*h
 		request.Header.Set("Content-Type", "application/json")
 	}
 	c.authorize(request.Header)
-	answer, err := c.httpClient().Do(request)
+	answer, err := c.send(request)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) { // which would show the address with its password

@@ -13,8 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
 	"github.com/mynah-tts/mynah/server"
@@ -115,6 +117,9 @@ func TestSamples(t *testing.T) {
 		"whole": bytes.NewReader(data), "by bytes": iotest.OneByteReader(bytes.NewReader(data)), "error with data": iotest.DataErrReader(bytes.NewReader(data)),
 	} {
 		for _, size := range []int{1, 3, 4096} {
+			if name != "whole" && size != 1 { // the other readers can be read once
+				continue
+			}
 			s := &Speech{ctx: context.Background(), answer: &http.Response{Body: io.NopCloser(body), Trailer: http.Header{"X-Mynah-Finish-Reason": {"stop"}}}}
 			if r, ok := body.(*bytes.Reader); ok {
 				_, _ = r.Seek(0, io.SeekStart)
@@ -131,10 +136,8 @@ func TestSamples(t *testing.T) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
-			if name == "whole" || size == 1 { // the other readers can be read once
-				if !slices.Equal(got, want) {
-					t.Errorf("%s by %d: %d samples, want %d", name, size, len(got), len(want))
-				}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s by %d: %d samples, want %d", name, size, len(got), len(want))
 			}
 		}
 	}
@@ -227,6 +230,17 @@ func TestNotWhole(t *testing.T) {
 			w.Header().Set("X-Mynah-Finish-Reason", "length")
 		}, "cut before the text had ended"},
 		{"no trailer", func(w http.ResponseWriter, _ *http.Request) { audio(w) }, "no finish reason"},
+		{"no frames", func(w http.ResponseWriter, _ *http.Request) {
+			audio(w)
+			w.Header().Set("X-Mynah-Finish-Reason", "stop")
+			w.Header().Set(http.TrailerPrefix+"X-Mynah-Frames", "0")
+		}, "sent no audio"},
+		{"no bytes", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Mynah-Seed", "1")
+			w.Header().Set("Trailer", "X-Mynah-Finish-Reason")
+			w.WriteHeader(200)
+			w.Header().Set("X-Mynah-Finish-Reason", "stop")
+		}, "sent no audio"},
 		{"another end", func(w http.ResponseWriter, _ *http.Request) {
 			audio(w)
 			w.Header().Set("X-Mynah-Finish-Reason", "cancelled")
@@ -244,7 +258,7 @@ func TestNotWhole(t *testing.T) {
 			}
 			defer s.Close()
 			data, err := io.ReadAll(s)
-			if err == nil || !strings.Contains(err.Error(), tc.words) || len(data) != 100 || errors.Is(err, ErrTruncated) != (tc.name == "cut") {
+			if err == nil || !strings.Contains(err.Error(), tc.words) || len(data) != 100 && tc.name != "no bytes" || errors.Is(err, ErrTruncated) != (tc.name == "cut") {
 				t.Errorf("%d bytes, %v", len(data), err)
 			}
 			if _, again := s.Read(make([]byte, 1)); again != err {
@@ -301,12 +315,18 @@ func TestRetries(t *testing.T) {
 				w.Header().Set("X-Mynah-Seed", "1")
 			})
 			c.Retries = tc.retries
+			told := int64(0)
+			c.OnRetry = func(refusal *Error, wait time.Duration) {
+				if told++; refusal.Status != tc.status || wait <= 0 {
+					t.Errorf("told of %v, %v", refusal, wait)
+				}
+			}
 			s, err := c.Speak(context.Background(), Request{Text: "a"})
 			if err == nil {
 				s.Close()
 			}
 			var e *Error
-			if (err == nil) != tc.ok || err != nil && (!errors.As(err, &e) || e.Status != tc.status) || calls.Load() != tc.calls {
+			if (err == nil) != tc.ok || err != nil && (!errors.As(err, &e) || e.Status != tc.status) || calls.Load() != tc.calls || told != tc.calls-1 {
 				t.Errorf("%d calls, %v", calls.Load(), err)
 			}
 		})
@@ -318,6 +338,81 @@ func TestRetries(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Speak(ctx, Request{Text: "a"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// transport answers requests without a network.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A server that does not begin to answer is given up; one that answers slowly is not.
+func TestAnswerTimeout(t *testing.T) {
+	silent := transport(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	for _, tc := range []struct{ set, want time.Duration }{{0, DefaultAnswerTimeout}, {20 * time.Second, 20 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &Client{BaseURL: "http://a", HTTPClient: &http.Client{Transport: silent}, AnswerTimeout: tc.set}
+			began := time.Now()
+			_, err := c.Speak(t.Context(), Request{Text: "a"})
+			if !errors.Is(err, ErrNoAnswer) || err.Error() != "client: a: no answer within "+tc.want.String() || time.Since(began) != tc.want {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+			if _, err := c.Voices(t.Context()); !errors.Is(err, ErrNoAnswer) {
+				t.Error(err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := &Client{BaseURL: "http://a", HTTPClient: &http.Client{Transport: silent}, AnswerTimeout: -1}
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		if _, err := c.Speak(ctx, Request{Text: "a"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := &Client{BaseURL: "http://a", HTTPClient: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			from, to := io.Pipe()
+			go func() {
+				for range 10 {
+					time.Sleep(time.Hour)
+					_, _ = to.Write([]byte{1, 2})
+				}
+				to.CloseWithError(context.Cause(r.Context()))
+			}()
+			return &http.Response{StatusCode: 200, Header: http.Header{"X-Mynah-Seed": {"1"}}, Trailer: http.Header{"X-Mynah-Finish-Reason": {"stop"}}, Body: from, Request: r}, nil
+		})}}
+		s, err := c.Speak(t.Context(), Request{Text: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if data, err := io.ReadAll(s); len(data) != 20 || err != nil {
+			t.Errorf("%d bytes, %v", len(data), err)
+		}
+	})
+}
+
+// A WebSocket that is silent from the beginning is given up as well.
+func TestStreamAnswerTimeout(t *testing.T) {
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		upgrader := websocket.Upgrader{}
+		conn, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		for err == nil {
+			_, _, err = conn.ReadMessage()
+		}
+	})
+	c.AnswerTimeout = 20 * time.Millisecond
+	if _, err := c.Stream(context.Background(), Request{}); !errors.Is(err, ErrNoAnswer) {
 		t.Error(err)
 	}
 }

@@ -11,8 +11,10 @@
 //
 // Audio arrives as it is computed. Reading ends with io.EOF only if all of the text was
 // spoken: audio that was cut ends with [ErrTruncated], a connection that broke with another
-// error. What a server refuses is an [*Error]. A server that is too busy is asked again
-// after the time that it names, as long as nothing was heard.
+// error; this needs the trailers of HTTP, which some proxies drop: behind those every speech
+// ends with an error. What a server refuses is an [*Error]. A server that is too busy is asked
+// again after the time that it names, as long as nothing was heard. One that does not begin
+// to answer within 5 minutes, or [Client.AnswerTimeout], is given up with [ErrNoAnswer].
 //
 // All methods take a context, which also ends what was begun with it.
 package client

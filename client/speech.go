@@ -53,6 +53,7 @@ type Speech struct {
 	result Result
 	err    error
 	odd    []byte // half of a sample
+	bytes  int64  // that were read
 }
 
 // Speak has a text spoken. It returns when there is audio, or with an *Error if the server
@@ -101,6 +102,7 @@ func (s *Speech) Read(p []byte) (int, error) {
 		return 0, s.err
 	}
 	n, err := s.answer.Body.Read(p)
+	s.bytes += int64(n)
 	switch {
 	case err == io.EOF:
 		s.err = s.finish()
@@ -116,14 +118,17 @@ func (s *Speech) Read(p []byte) (int, error) {
 func (s *Speech) finish() error {
 	t := s.answer.Trailer
 	s.result.FinishReason = FinishReason(t.Get("X-Mynah-Finish-Reason"))
-	s.result.Frames, _ = strconv.Atoi(t.Get("X-Mynah-Frames"))
+	frames := t.Get("X-Mynah-Frames")
+	s.result.Frames, _ = strconv.Atoi(frames)
 	s.result.RTF, _ = strconv.ParseFloat(t.Get("X-Mynah-Rtf"), 64)
-	switch s.result.FinishReason {
-	case Stop:
+	switch reason := s.result.FinishReason; {
+	case reason == Stop && (s.bytes == 0 || frames == "0"): // a text has sound, and a header is none
+		return errors.New("client: the server sent no audio, and calls that all of the text")
+	case reason == Stop:
 		return io.EOF
-	case Length:
+	case reason == Length:
 		return ErrTruncated
-	case "":
+	case reason == "":
 		return errors.New("client: no finish reason came with the audio, as behind proxies that drop trailers: whether it is complete is not known")
 	}
 	return fmt.Errorf("client: the audio ended with %q", s.result.FinishReason)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -55,11 +56,20 @@ func (c *Client) Stream(ctx context.Context, r Request) (*Stream, error) {
 	conn.SetReadLimit(messageBytes)
 	s := &Stream{conn: conn, ctx: ctx}
 	s.stop = context.AfterFunc(ctx, func() { conn.Close() })
+	patience := c.patience()
+	if patience > 0 {
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+	}
 	if err := s.configure(config); err != nil {
 		s.stop()
 		conn.Close()
+		var late net.Error
+		if context.Cause(ctx) == nil && patience > 0 && errors.As(err, &late) && late.Timeout() {
+			err = fmt.Errorf("client: %s: %w", conn.RemoteAddr(), noAnswer(patience))
+		}
 		return nil, err
 	}
+	_ = conn.SetReadDeadline(time.Time{})
 	return s, nil
 }
 

@@ -52,11 +52,12 @@ type batchEnd struct {
 // batch answers POST /v1/audio/speech/batch: some texts, each with a status of its own.
 // They go through the engine's queue a few at a time.
 func (s *Server) batch(w *response, r *http.Request) error {
-	body, engine, release, err := s.takeBody(w, r)
+	body, engine, heard, release, err := s.takeClipBody(w, r)
 	if err != nil {
 		return err
 	}
 	defer release()
+	defer heard() // items keep their recordings until then
 	items, err := s.readBatch(body)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -16,14 +17,81 @@ import (
 // takeBody reads a JSON body, and admits the work that it asks for: unless the server
 // does not take any, which is told before the body is read.
 func (s *Server) takeBody(w *response, r *http.Request) (body []byte, engine Engine, release func(), err error) {
+	return s.takeBodyBy(w, r, s.readBody)
+}
+
+// takeClipBody is takeBody for requests that may bring recordings. Where some are heard,
+// the body may be larger by one of them. heard frees its place: it is called once nothing
+// needs the recording any more.
+func (s *Server) takeClipBody(w *response, r *http.Request) (body []byte, engine Engine, heard, release func(), err error) {
+	heard = func() {}
+	body, engine, release, err = s.takeBodyBy(w, r, func(w *response, r *http.Request) (body []byte, err error) {
+		engine, err := s.ready()
+		if err != nil || s.checkCloning("ref_audio", engine.Info()) != nil {
+			return s.readBody(w, r)
+		}
+		body, heard, err = s.readClipBody(w, r)
+		return body, err
+	})
+	if err != nil {
+		heard()
+	}
+	return body, engine, heard, release, err
+}
+
+// takeBodyBy reads a body in a way of its own, between asking and being admitted.
+func (s *Server) takeBodyBy(w *response, r *http.Request, read func(*response, *http.Request) ([]byte, error)) (body []byte, engine Engine, release func(), err error) {
 	if err := s.admits(); err != nil {
 		return nil, nil, nil, err
 	}
-	if body, err = s.readBody(w, r); err != nil {
+	if body, err = read(w, r); err != nil {
 		return nil, nil, nil, err
 	}
 	engine, release, err = s.begin()
 	return body, engine, release, err
+}
+
+// clipBodyBytes is the largest body of a request that may bring a recording.
+func (s *Server) clipBodyBytes() int64 {
+	return s.opts.Limits.BodyBytes + base64Bytes(s.opts.Limits.ClipBytes)
+}
+
+// base64Bytes is the most that a recording takes as a data URL: a third more, and line
+// breaks or escapes.
+func base64Bytes(clip int64) int64 { return clip + clip/2 }
+
+// readClipBody reads a JSON body that may bring a recording. What goes beyond an ordinary
+// body waits for one of few places before it is read, so that these bodies do not fill the
+// memory; free gives the place back. Whoever waits too long is told to come later.
+func (s *Server) readClipBody(w *response, r *http.Request) (body []byte, free func(), err error) {
+	free = func() {}
+	if err := checkContentType(r); err != nil {
+		return nil, free, err
+	}
+	plain, most := s.opts.Limits.BodyBytes, s.clipBodyBytes()
+	if r.ContentLength > most {
+		return nil, free, tooLarge(most)
+	}
+	limited := http.MaxBytesReader(w.ResponseWriter, r.Body, most)
+	if r.ContentLength <= plain { // or it is not known
+		if body, err = s.readAll(w, io.LimitReader(limited, plain+1), most); err != nil || int64(len(body)) <= plain {
+			return body, free, err
+		}
+	}
+	_ = w.rc.SetReadDeadline(time.Time{}) // HTTP/2 would end the body while it waits
+	wait := time.NewTimer(s.opts.Limits.BodyTimeout)
+	defer wait.Stop()
+	select {
+	case s.clips.large <- struct{}{}:
+		free = sync.OnceFunc(func() { <-s.clips.large })
+	case <-wait.C:
+		return nil, free, errLargeBodies
+	case <-s.stop.Done():
+		return nil, free, errDraining
+	}
+	_ = w.rc.SetReadDeadline(time.Now().Add(s.opts.Limits.BodyTimeout))
+	rest, err := s.readAll(w, limited, most)
+	return append(body, rest...), free, err
 }
 
 // readBody reads a JSON body, within its limits of size and time.
@@ -39,7 +107,12 @@ func (s *Server) readBodyOf(w *response, r *http.Request, most int64) ([]byte, e
 	if r.ContentLength > most {
 		return nil, tooLarge(most)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, most))
+	return s.readAll(w, http.MaxBytesReader(w.ResponseWriter, r.Body, most), most)
+}
+
+// readAll reads a body of a bound, and words what is wrong with it.
+func (s *Server) readAll(w *response, from io.Reader, most int64) ([]byte, error) {
+	body, err := io.ReadAll(from)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -53,6 +126,10 @@ func (s *Server) readBodyOf(w *response, r *http.Request, most int64) ([]byte, e
 	_ = w.rc.SetReadDeadline(time.Time{})
 	return body, nil
 }
+
+// errLargeBodies refuses a body that is larger than most, since others are being heard.
+var errLargeBodies = &Error{Status: http.StatusTooManyRequests, Type: typeRateLimit, Code: "queue_full",
+	Message: "body: too many recordings are being heard", RetryAfter: retryAfter}
 
 func bodyTimeout(most time.Duration) error {
 	return &Error{Status: http.StatusRequestTimeout, Type: typeInvalid, Code: "body_timeout", Message: "body: it did not arrive within " + most.String()}

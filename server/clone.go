@@ -18,6 +18,7 @@ type Listener interface {
 	Listen(ctx context.Context, clip synth.Clip) (ref *synth.Reference, warnings []string, err error)
 	Forget(ref *synth.Reference)
 	Digest() (string, error)
+	CheckReference(ref *synth.Reference) error
 }
 
 // refAudio is a clip in a request, a data URL. Copies of a request share it, so that it

@@ -27,7 +27,8 @@ const (
 	clipDecoders = 1
 
 	// uploadPlaces is how many uploads are in memory at once, each of some twice the
-	// largest recording.
+	// largest recording; as many requests whose recordings make them larger than
+	// --max-body may be beside them.
 	uploadPlaces = 4
 )
 
@@ -64,6 +65,7 @@ type clips struct {
 	stop    context.Context // ends all hearing
 	decode  chan struct{}   // places of decoders
 	uploads chan struct{}   // places of uploads
+	large   chan struct{}   // places of large requests
 
 	mu       sync.Mutex
 	listener Listener // nil until there is one
@@ -91,7 +93,7 @@ type flight struct {
 
 func newClips(s *Server) *clips {
 	return &clips{
-		metrics: s.metrics, seconds: float64(s.opts.Limits.ClipSeconds), stop: s.stop, decode: make(chan struct{}, clipDecoders), uploads: make(chan struct{}, uploadPlaces),
+		metrics: s.metrics, seconds: float64(s.opts.Limits.ClipSeconds), stop: s.stop, decode: make(chan struct{}, clipDecoders), uploads: make(chan struct{}, uploadPlaces), large: make(chan struct{}, uploadPlaces),
 		flights: map[clipKey]*flight{}, entries: map[clipKey]*lists.Element{}, order: lists.New(),
 	}
 }

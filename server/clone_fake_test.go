@@ -78,6 +78,13 @@ func (e *cloneFake) Forget(ref *synth.Reference) {
 
 func (e *cloneFake) Digest() (string, error) { return e.digest, nil }
 
+func (e *cloneFake) CheckReference(ref *synth.Reference) error {
+	if len(ref.XVector) != 1 {
+		return &synth.RequestError{Param: "reference", Message: fmt.Sprintf("x_vector has %d values, this checkpoint's have 1", len(ref.XVector))}
+	}
+	return nil
+}
+
 // listened is how many clips came to the engine.
 func (e *cloneFake) listened() int {
 	e.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -97,6 +98,92 @@ func TestRefAudioRefusals(t *testing.T) {
 	if m := wantError(t, r.post(speechPath, `{"input":"a","ref_audio":"`+clipURL(1)+`","ref_text":"b"}`), 400, "ref_audio", "invalid_value"); !strings.Contains(m, "no encoders") {
 		t.Errorf("message %q", m)
 	}
+}
+
+// A request may be larger than --max-body by a recording, where some are heard, and only
+// so many of these at once.
+func TestRefAudioBeyondMaxBody(t *testing.T) {
+	engine := newCloneFake()
+	r := startClone(t, Options{Limits: Limits{BodyBytes: 10_000, ClipBytes: 60_000, BodyTimeout: 5 * time.Second}}, engine)
+	clip := `"ref_audio":"` + clipURL(700) + `","x_vector_only_mode":true`
+	one := `{"input":"a",` + clip + `}`
+	if len(one) < 20_000 {
+		t.Fatalf("%d bytes are no large body", len(one))
+	}
+	large := r.Server.clips.large
+	free := func() {
+		t.Helper()
+		eventually(t, "the place is free again", func() bool { return len(large) == 0 })
+	}
+	resp := r.post(speechPath, one)
+	if data := read(t, resp); resp.StatusCode != 200 || engine.spoken() != 700 {
+		t.Errorf("status %d: %.200s", resp.StatusCode, data)
+	}
+	free()
+	chunked := r.request("POST", speechPath, one)
+	chunked.Body, chunked.ContentLength, chunked.GetBody = io.NopCloser(io.MultiReader(strings.NewReader(one))), -1, nil
+	if resp := r.do(chunked); resp.StatusCode != 200 {
+		t.Errorf("in chunks: status %d: %.200s", resp.StatusCode, read(t, resp))
+	} else {
+		read(t, resp)
+	}
+	free()
+	if a := r.batch(`{"items":[{"input":"One."}],` + clip + `}`); a.Succeeded != 1 {
+		t.Errorf("the batch is %+v", a)
+	}
+	free()
+	for name, body := range map[string]string{
+		"over both":    `{"input":"a","x":"` + strings.Repeat("a", 100_001) + `"}`,
+		"not spoken":   `{"input":" ",` + clip + `}`,
+		"no such clip": `{"input":"a","ref_audio":"data:audio/wav;base64,` + strings.Repeat("AAAA", 10_000) + `","x_vector_only_mode":true}`,
+	} {
+		status := 400
+		if name == "over both" {
+			status = 413
+		}
+		if resp := r.post(speechPath, body); resp.StatusCode != status {
+			t.Errorf("%s: status %d: %.200s", name, resp.StatusCode, read(t, resp))
+		} else {
+			read(t, resp)
+		}
+		free()
+	}
+	for range uploadPlaces {
+		large <- struct{}{}
+	}
+	done := make(chan int)
+	go func() {
+		resp := r.post(speechPath, one)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		done <- resp.StatusCode
+	}()
+	plain := r.post(speechPath, `{"input":"a"}`) // ordinary bodies wait for no place
+	if read(t, plain); plain.StatusCode != 200 {
+		t.Errorf("an ordinary body: status %d", plain.StatusCode)
+	}
+	<-large
+	if status := <-done; status != 200 {
+		t.Errorf("behind others: status %d", status)
+	}
+	for range uploadPlaces - 1 {
+		<-large
+	}
+	engine.info.Cloning = false
+	wantError(t, r.post(speechPath, one), 413, "", "body_too_large")
+}
+
+// A request whose recording finds no place within the time of a body comes later.
+func TestRefAudioFindsNoPlace(t *testing.T) {
+	r := startClone(t, Options{Limits: Limits{BodyBytes: 10_000, ClipBytes: 60_000, BodyTimeout: 20 * time.Millisecond}}, newCloneFake())
+	for range uploadPlaces {
+		r.Server.clips.large <- struct{}{}
+	}
+	resp := r.post(speechPath, `{"input":"a","ref_audio":"`+clipURL(700)+`","x_vector_only_mode":true}`)
+	if resp.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	wantError(t, resp, 429, "", "queue_full")
 }
 
 // /v1/models tells whether clips are heard.

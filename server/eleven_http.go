@@ -2,8 +2,10 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/mynah-tts/mynah/internal/voices"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -126,16 +128,25 @@ func (s *Server) elevenVoice(w *response, r *http.Request) error {
 		Message: "voice_id: " + quoted(name) + ", GET /v1/voices lists those that there are"}
 }
 
-// elevenVoiceEntries are all voices. A checkpoint without any has the one that speaks
+// elevenVoiceEntries are all voices: those that are kept, also under a mapped name, are
+// cloned ones. A checkpoint without any has the one that speaks
 // when none is named.
 func (s *Server) elevenVoiceEntries(info synth.Info) []elevenVoiceEntry {
-	names := s.voiceNames(info)
+	kept := s.keptNames(info)
+	names := append(s.ownNames(info), kept...)
 	if len(names) == 0 {
 		names = []string{noVoice}
 	}
 	var all []elevenVoiceEntry
 	for _, name := range names {
-		all = append(all, elevenVoiceEntry{VoiceID: name, Name: name, Category: "premade", Labels: map[string]string{}})
+		speaks, category := name, "premade"
+		if to := s.opts.Voices[strings.ToLower(name)]; to != "" && preset(info, name) == "" {
+			speaks = to
+		}
+		if slices.ContainsFunc(kept, func(k string) bool { return voices.Fold(k) == voices.Fold(speaks) }) {
+			category = "cloned"
+		}
+		all = append(all, elevenVoiceEntry{VoiceID: name, Name: name, Category: category, Labels: map[string]string{}})
 	}
 	return all
 }

@@ -262,13 +262,17 @@ func (s *Server) elevenRequest(p elevenParams, text string, info synth.Info) (sy
 	return r, form, elevenNames(failed)
 }
 
-// elevenNames puts our names of fields into ElevenLabs'.
+// elevenNames puts our names of fields into ElevenLabs'. A voice that there is not is 404,
+// as a path is.
 func elevenNames(err error) error {
 	e, ok := err.(*Error)
 	if !ok {
 		return err
 	}
 	renamed := *e
+	if e.Code == codeVoiceNotFound { // the path has named it
+		renamed.Status = http.StatusNotFound
+	}
 	for ours, theirs := range map[string]string{"input": "text", "model": "model_id", "voice": "voice_id", "language": "language_code"} {
 		if e.Param == ours {
 			renamed.Param = theirs

@@ -592,7 +592,8 @@ func TestElevenHTTP(t *testing.T) {
 		status     int
 		code       string
 	}{
-		{"nobody", `{"text":"a"}`, 400, "voice_not_found"},
+		{"nobody", `{"text":"a"}`, 404, "voice_not_found"},
+		{"nobody/stream", `{"text":"a"}`, 404, "voice_not_found"},
 		{"ryan?output_format=flac", `{"text":"a"}`, 400, "invalid_value"},
 		{"ryan?output_format=pcm_8000&output_format=pcm_16000", `{"text":"a"}`, 400, "invalid_value"},
 		{"ryan", `{}`, 400, "missing_field"},

@@ -8,7 +8,7 @@ const (
 	// clients count on. It also bounds instructions.
 	DefaultInputRunes = 4096
 
-	// DefaultBodyBytes is the largest request body. A batch of 32 inputs and as many
+	// DefaultBodyBytes is the largest request body, but for a recording in it. A batch of 32 inputs and as many
 	// instructions of 4,096 characters, each escaped as a pair of surrogates, has
 	// 3.1 MB.
 	DefaultBodyBytes = 4 << 20

@@ -30,11 +30,12 @@ var exposedHeaders = []string{"X-Request-Id", "Retry-After", headerSeed, headerV
 
 // speech answers POST /v1/audio/speech: one text, spoken as it is computed.
 func (s *Server) speech(w *response, r *http.Request) error {
-	body, engine, release, err := s.takeBody(w, r)
+	body, engine, heard, release, err := s.takeClipBody(w, r)
 	if err != nil {
 		return err
 	}
 	defer release()
+	defer heard()
 	q := &speechRequest{}
 	request, err := s.readSpeech(q, body, engine.Info())
 	if err != nil {
@@ -52,6 +53,8 @@ func (s *Server) speech(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	q.RefAudio = nil
+	heard()
 	nameWarnings(w, warnings)
 	a := &answer{w: w, encoding: form, utterance: utterance{server: s, transport: streamAudio, received: info(r).received}}
 	if q.StreamFormat == streamSSE {

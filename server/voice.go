@@ -120,7 +120,7 @@ func (s *Server) unknownVoice(name string, info synth.Info) *Error {
 	case len(names) == 0 && s.keeps(info):
 		e = invalid("voice", "%s, no voices are kept yet: POST /v1/audio/voices keeps one", quoted(name))
 	case len(names) == 0:
-		return invalid("voice", "%s, this checkpoint (%s) has no preset voices: leave it out, or send %q", quoted(name), taskOf(info), noVoice)
+		e = invalid("voice", "%s, this checkpoint (%s) has no preset voices: leave it out, or send %q", quoted(name), taskOf(info), noVoice)
 	case slices.Contains(OpenAIVoices, strings.ToLower(name)):
 		e.Message += "; OpenAI's names can be given to them with --voice-map"
 	}
@@ -136,14 +136,28 @@ func (q *speechRequest) namesVoice() bool {
 // voiceNames are the names that requests may use: the presets, then those mapped, then
 // those of voices that are kept and can speak.
 func (s *Server) voiceNames(info synth.Info) []string {
+	return append(s.ownNames(info), s.keptNames(info)...)
+}
+
+// ownNames are those of voices that are not kept, and of others that are mapped.
+func (s *Server) ownNames(info synth.Info) []string {
 	names := slices.Clone(info.Speakers)
 	for _, from := range slices.Sorted(maps.Keys(s.opts.Voices)) {
 		if preset(info, from) == "" {
 			names = append(names, from)
 		}
 	}
+	return names
+}
+
+// keptNames are the names of voices that are kept and can speak.
+func (s *Server) keptNames(info synth.Info) (names []string) {
+	listener := s.clips.listening()
+	if listener == nil {
+		return nil
+	}
 	for _, v := range s.keptVoices() {
-		if listener := s.clips.listening(); listener != nil && !s.hidden(v.Name, info) && s.belongs(&v, listener, info) == nil {
+		if !s.hidden(v.Name, info) && s.belongs(&v, listener, info) == nil {
 			names = append(names, v.Name)
 		}
 	}

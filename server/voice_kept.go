@@ -79,6 +79,7 @@ func (s *Server) useVoices(engine Engine) (Engine, error) {
 		return engine, nil
 	}
 	s.opts.Kept.OnForget(listener.Forget)
+	s.opts.Kept.CheckWith(listener.CheckReference)
 	if kept, _, err := s.opts.Kept.List(); err == nil && len(kept) > 0 && engine.Info().Kind == synth.Base {
 		if _, err := listener.Digest(); err != nil { // it may take a while: nobody is to wait for it later
 			return nil, err
@@ -136,16 +137,13 @@ func (s *Server) kept(name string, info synth.Info) (string, *Error) {
 	return v.Name, nil
 }
 
-// belongs refuses a voice of another checkpoint.
+// belongs refuses a voice of another checkpoint, or that does not fit this one.
 func (s *Server) belongs(v *voices.Voice, listener Listener, info synth.Info) error {
 	digest, err := listener.Digest()
 	if err != nil {
 		return err
 	}
-	if problem := v.Foreign(info, digest); problem != "" {
-		return &voices.Error{Kind: voices.OtherModel, Message: problem}
-	}
-	return nil
+	return v.Usable(info, digest)
 }
 
 // keptVoices lists the voices that are kept. What is wrong with files of the folder is
@@ -203,7 +201,7 @@ func (s *Server) voiceError(param string, err error) error {
 	if osfile.IsFull(err) {
 		failed.Status, failed.Code, failed.Message = http.StatusInsufficientStorage, codeDiskFull, "the server's disk is full, nothing was changed"
 	} else if e.Kind == voices.Damaged {
-		failed.Message = "the file of this voice is damaged"
+		failed.Message = e.Message
 	}
 	return failed
 }

@@ -91,6 +91,53 @@ func TestKeptVoice(t *testing.T) {
 	engine.mu.Unlock()
 }
 
+// A file that was edited so that the checkpoint does not take it is not usable, and the
+// refusal names the voice.
+func TestUnfitKeptVoice(t *testing.T) {
+	r := startClone(t, Options{}, newCloneFake())
+	r.keep("Anna", 500)
+	files, err := filepath.Glob(filepath.Join(r.Server.opts.Kept.Dir(), "voice-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], bytes.Replace(data, []byte("[500]"), []byte("[500,1]"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const problem = `the file of the voice "Anna" is damaged: x_vector has 2 values, this checkpoint's have 1`
+	if lists := r.voices(); len(lists.Voices) != 0 || len(lists.Uploaded) != 1 || lists.Uploaded[0].Usable || lists.Uploaded[0].Problem != problem {
+		t.Errorf("%+v", lists)
+	}
+	if message := wantError(t, r.post(speechPath, `{"input":"a","voice":"anna"}`), 500, "", "internal_error"); message != problem {
+		t.Error(message)
+	}
+}
+
+// By ElevenLabs' API, voices that are kept are cloned ones, also under a mapped name.
+func TestElevenCategories(t *testing.T) {
+	kept := voices.Open(t.TempDir(), 0)
+	engine := newCloneFake()
+	if _, err := kept.Add(voices.Profile{Name: "Anna", Model: "Fake-Base", Digest: engine.digest, Seconds: 1, Reference: synth.Reference{XVector: []float32{1}}}, false); err != nil {
+		t.Fatal(err)
+	}
+	engine.info.Speakers = []string{"ryan"}
+	r := startClone(t, Options{Kept: kept, Voices: map[string]string{"alloy": "anna", "echo": "ryan"}}, engine)
+	var body struct{ Voices []elevenVoiceEntry }
+	if err := json.Unmarshal(read(t, r.get("/v1/voices")), &body); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, v := range body.Voices {
+		got += v.VoiceID + "=" + v.Category + " "
+	}
+	if got != "ryan=premade alloy=cloned echo=premade Anna=cloned " {
+		t.Error(got)
+	}
+}
+
 // JSON, with the recording as a data URL, is the same as a form.
 func TestKeptVoiceFromJSON(t *testing.T) {
 	engine := newCloneFake()

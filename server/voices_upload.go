@@ -100,7 +100,8 @@ func (s *Server) uploadVoice(w *response, r *http.Request) error {
 	}
 	ctx, cancel := s.work(r.Context())
 	defer cancel()
-	select { // bodies are large: those that wait are not read
+	_ = w.rc.SetReadDeadline(time.Time{}) // HTTP/2 would end the body while it waits
+	select {                              // bodies are large: those that wait are not read
 	case s.clips.uploads <- struct{}{}:
 		defer func() { <-s.clips.uploads }()
 	case <-ctx.Done():
@@ -176,8 +177,8 @@ func (s *Server) checkUpload(v *voiceUpload, inf synth.Info) error {
 	if s.hidden(name, inf) {
 		return voiceExists(quoted(name) + " is the name of another voice of this server")
 	}
-	if _, err := s.opts.Kept.Get(name); err == nil && !v.Replace {
-		return voiceExists(fmt.Sprintf("there is a voice %s already: replace replaces it", quoted(name)))
+	if there, err := s.opts.Kept.Get(name); err == nil && !v.Replace {
+		return voiceExists(fmt.Sprintf("there is a voice %s already: replace replaces it", quoted(there.Name)))
 	}
 	if err := checkLength(v.given["ref_text"], v.Text, s.opts.Limits.InputRunes); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (s *Server) readUpload(w *response, r *http.Request) (*voiceUpload, error) 
 
 // jsonUploadBytes is the most that a recording takes as a data URL, with all else.
 func (s *Server) jsonUploadBytes() int64 {
-	return s.opts.Limits.ClipBytes + s.opts.Limits.ClipBytes/2 + formParts*formPartBytes
+	return base64Bytes(s.opts.Limits.ClipBytes) + formParts*formPartBytes
 }
 
 // readForm reads the parts of a form.

@@ -52,6 +52,13 @@ func ReadReference(path string) (*Reference, error) {
 	return &r, nil
 }
 
+// CheckReference tells whether the checkpoint takes a reference, as requests are told. The
+// error is a *RequestError.
+func (m *Model) CheckReference(r *Reference) error {
+	_, err := m.flatten(r)
+	return err
+}
+
 // flatten checks a reference against the model and returns its codes as one slice,
 // nil when it has none.
 func (m *Model) flatten(r *Reference) ([]int32, error) {

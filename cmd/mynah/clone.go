@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 
 // cloneFlags name a recording to speak like.
 type cloneFlags struct {
-	Clone         string `help:"Recording of the voice to imitate, for Base checkpoints: WAV, MP3 or FLAC, five to fifteen seconds of one person." placeholder:"FILE" type:"path" unset:"none"`
+	Clone         string `help:"Recording of the voice to imitate, for Base checkpoints: WAV, MP3 or FLAC, five to fifteen seconds of one person; - is standard input." placeholder:"FILE" type:"path" unset:"none"`
 	CloneText     string `help:"What is said in the recording, word by word: with it the voice is imitated more closely." placeholder:"TEXT" unset:"none, the timbre alone is imitated"`
 	CloneTextFile string `help:"File (UTF-8) with that text." placeholder:"FILE" type:"path" unset:"none"`
 }
@@ -22,12 +23,14 @@ type cloneFlags struct {
 // clip is a recording on its way to a voice.
 type clip struct {
 	synth.Clip
+	data     []byte   // the file, if it was to be kept
 	textFrom string   // where the text was given
 	warnings []string // of the file, and then of the sound
 }
 
-// read reads the recording and its text, before the model is opened; nil is none.
-func (f *cloneFlags) read(p *program, reference, voice string) (*clip, error) {
+// read reads the recording and its text, before the model is opened; nil is none. The bytes
+// of the file are there as well if it is to be kept.
+func (f *cloneFlags) read(p *program, reference, voice string, keep bool) (*clip, error) {
 	switch {
 	case f.Clone == "" && f.CloneText == "" && f.CloneTextFile == "":
 		return nil, nil
@@ -39,6 +42,8 @@ func (f *cloneFlags) read(p *program, reference, voice string) (*clip, error) {
 		return nil, usageErrorf("--clone and --voice: give one of them")
 	case f.CloneText != "" && f.CloneTextFile != "":
 		return nil, usageErrorf("--clone-text and --clone-text-file: give one of them")
+	case f.CloneTextFile == standardOutput:
+		return nil, usageErrorf("%s: standard input is not for this text, name a file", p.parser.Origin("clone-text-file"))
 	}
 	c := &clip{Clip: synth.Clip{Text: f.CloneText}, textFrom: p.parser.Origin("clone-text")}
 	if f.CloneTextFile != "" {
@@ -52,14 +57,31 @@ func (f *cloneFlags) read(p *program, reference, voice string) (*clip, error) {
 			return nil, err
 		}
 	}
-	file, err := os.Open(f.Clone)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Clone, cause(err))
+	return c, c.load(p, f.Clone, keep)
+}
+
+// load reads the recording, from standard input if its name is -.
+func (c *clip) load(p *program, path string, keep bool) (err error) {
+	name, from := path, io.Reader(p.stdin)
+	if path == standardOutput {
+		name = "standard input"
+	} else {
+		file, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, cause(err))
+		}
+		defer file.Close()
+		from = file
 	}
-	defer file.Close()
-	samples, warnings, err := readRecording(f.Clone, file, maxClipSeconds)
-	c.Samples, c.Rate, c.warnings = samples, audio.ClipRate, warnings
-	return c, err
+	if keep {
+		if c.data, err = io.ReadAll(io.LimitReader(from, maxClipBytes+1)); err != nil {
+			return fmt.Errorf("%s: %w", name, cause(err))
+		}
+		from = bytes.NewReader(c.data)
+	}
+	c.Rate = audio.ClipRate
+	c.Samples, c.warnings, err = readRecording(name, from, maxClipSeconds)
+	return err
 }
 
 // readRecording reads a recording of any kind that is known as mono samples at

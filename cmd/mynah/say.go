@@ -47,7 +47,7 @@ func (c *sayCommand) Run(p *program) error {
 	if c.Server != "" {
 		return c.ask(p, out, text)
 	}
-	recording, err := c.cloneFlags.read(p, c.Reference, c.Voice)
+	recording, err := c.cloneFlags.read(p, c.Reference, c.Voice, false)
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,7 @@ type speech struct {
 	out      output
 	progress *progress
 	quiet    bool
+	spedUp   bool // what comes has the speed of the output already
 	sink     *sink
 	start    synth.Start
 }
@@ -106,7 +107,11 @@ func (s *speech) run(ctx context.Context, signals *interrupts, model *synth.Mode
 
 // hear puts out what is spoken, of samples of a rate.
 func (s *speech) hear(signals *interrupts, rate int, events iter.Seq2[synth.Event, error]) (err error) {
-	if s.sink, err = s.out.open(s.program, rate); err != nil {
+	out := s.out
+	if s.spedUp {
+		out.encoding.Speed = 0
+	}
+	if s.sink, err = out.open(s.program, rate); err != nil {
 		return err
 	}
 	defer s.sink.abort()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -29,10 +28,19 @@ func (c *sayCommand) ask(p *program, out output, text string) error {
 	}
 	ctx, signals := catchInterrupts()
 	progress := startProgress(p.stderr, c.Quiet)
-	defer progress.stop()
+	defer func() { progress.stop() }()
 	progress.start()
 	began := time.Now()
-	answer, err := (&client.Client{BaseURL: c.Server, Key: c.APIKey}).Speak(ctx, request)
+	server := &client.Client{BaseURL: c.Server, Key: c.APIKey}
+	if !c.Quiet {
+		server.OnRetry = func(refusal *client.Error, wait time.Duration) {
+			progress.stop() // for the note
+			p.note("the server is busy, asking again in %v: %s", wait.Round(time.Second), refusal.Message)
+			progress = startProgress(p.stderr, c.Quiet)
+			progress.start()
+		}
+	}
+	answer, err := server.Speak(ctx, request)
 	if err != nil {
 		return c.serverError(p, ctx, err)
 	}
@@ -42,12 +50,16 @@ func (c *sayCommand) ask(p *program, out output, text string) error {
 			p.warn(warning)
 		}
 	}
-	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet}
-	return s.hear(signals, answer.Info.SampleRate, serverEvents(ctx, answer, began))
+	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet, spedUp: true}
+	return s.hear(signals, answer.Info.SampleRate, serverEvents(ctx, answer, began, request.Speed))
 }
 
-// serverRequest puts the flags into the terms of the server. It sends samples, which are
-// encoded here.
+// serverRate is the highest rate that a server makes; higher ones are made here.
+const serverRate = 48000
+
+// serverRequest puts the flags into the terms of the server. It sends samples in the speed
+// and at the rate that are asked for, which are encoded here: so they are what a run of
+// this program makes of more than 16 bits.
 func (c *sayCommand) serverRequest(p *program, text string) (client.Request, error) {
 	if err := c.refuseLocal(p); err != nil {
 		return client.Request{}, err
@@ -57,17 +69,21 @@ func (c *sayCommand) serverRequest(p *program, text string) (client.Request, err
 		Temperature: c.Temperature, TopK: c.TopK, TopP: c.TopP, RepetitionPenalty: c.RepetitionPenalty,
 		SubTemperature: c.SubtalkerTemperature, SubTopK: c.SubtalkerTopK, SubTopP: c.SubtalkerTopP,
 	}
+	if c.Speed != nil {
+		r.Speed = *c.Speed
+	}
+	if c.SampleRate <= serverRate {
+		r.SampleRate = c.SampleRate
+	}
 	if c.Layout != "" {
 		whole := synth.Layout(c.Layout) == synth.LayoutWhole
 		r.WholeText = &whole
 	}
-	recording, err := c.cloneFlags.read(p, "", c.Voice)
+	recording, err := c.cloneFlags.read(p, "", c.Voice, true)
 	if err != nil || recording == nil {
 		return r, err
 	}
-	if r.RefAudio, err = os.ReadFile(c.Clone); err != nil {
-		return r, fmt.Errorf("%s: %w", c.Clone, cause(err))
-	}
+	r.RefAudio = recording.data
 	r.RefText, r.VectorOnly = recording.Text, recording.Text == ""
 	return r, nil
 }
@@ -112,6 +128,8 @@ func (c *sayCommand) serverError(p *program, ctx context.Context, err error) err
 		return usageErrorf("%s: %s", p.parser.Origin("server"), strings.TrimPrefix(err.Error(), "client: "))
 	case !errors.As(err, &refused):
 		return &exitError{exitFailed, fmt.Sprintf("%s: %s", p.parser.Origin("server"), strings.TrimPrefix(err.Error(), "client: "))}
+	case refused.Status == http.StatusRequestEntityTooLarge && c.Clone != "":
+		return usageErrorf("%s: the recording is too large for the server: %s", p.parser.Origin("clone"), refused.Message)
 	case refused.Status == http.StatusUnauthorized:
 		return usageErrorf("%s: %s", p.parser.Origin("api-key"), refused.Message)
 	case refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusForbidden || refused.Param == "":
@@ -124,18 +142,24 @@ func (c *sayCommand) serverError(p *program, ctx context.Context, err error) err
 	return usageErrorf("%s: %s", p.nameOf(param), strings.TrimPrefix(refused.Message, refused.Param+": "))
 }
 
-// serverFrame is how many samples are taken at once: those of a frame.
-const serverFrame = 1920
+// frameTime is the length of a frame, at the speed of 1.
+const frameTime = 80 * time.Millisecond
 
-// serverEvents are the events of an utterance that a server speaks.
-func serverEvents(ctx context.Context, answer *client.Speech, began time.Time) iter.Seq2[synth.Event, error] {
+// serverEvents are the events of an utterance that a server speaks, at a speed of which 0 is
+// 1. What they tell of the audio's length is what it would be at 1, as the engine does.
+func serverEvents(ctx context.Context, answer *client.Speech, began time.Time, speed float64) iter.Seq2[synth.Event, error] {
 	return func(yield func(synth.Event, error) bool) {
 		info := answer.Info
 		done := synth.Done{Seed: info.Seed, TTFA: time.Since(began)}
 		if !yield(synth.Start{Seed: info.Seed, Voice: info.Voice, SampleRate: info.SampleRate}, nil) {
 			return
 		}
-		samples, pcm := make([]int16, serverFrame), make([]float32, serverFrame)
+		if speed == 0 {
+			speed = 1
+		}
+		perFrame := float64(info.SampleRate) * frameTime.Seconds() / speed
+		samples := make([]int16, max(1, int(perFrame)))
+		pcm := make([]float32, len(samples))
 		for {
 			n, err := answer.Samples(samples)
 			for i, s := range samples[:n] {
@@ -160,10 +184,10 @@ func serverEvents(ctx context.Context, answer *client.Speech, began time.Time) i
 			}
 			done.Frames = answer.Result().Frames
 			if done.FinishReason == synth.FinishCancelled {
-				done.Frames = done.Samples / serverFrame
+				done.Frames = int(float64(done.Samples) / perFrame)
 			}
 			done.Elapsed = time.Since(began)
-			done.Audio = time.Duration(done.Samples) * time.Second / time.Duration(info.SampleRate)
+			done.Audio = time.Duration(done.Frames) * frameTime
 			yield(done, nil)
 			return
 		}

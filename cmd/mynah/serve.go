@@ -123,13 +123,10 @@ func (c *serveCommand) options(log *slog.Logger) (server.Options, error) {
 	return o, nil
 }
 
-// noVoices is the value of --voices for none.
-const noVoices = "off"
-
 // kept opens the folder of voices, nil for none. Without --voices a user without a data
 // folder has none.
 func (c *serveCommand) kept() (*voices.Store, error) {
-	if c.Voices == noVoices || c.Voices == "" && voices.DefaultDir() == "" {
+	if c.Voices == "" && voices.DefaultDir() == "" {
 		return nil, nil
 	}
 	return (&voicesFlags{c.Voices}).store(c.MaxVoices)

@@ -19,6 +19,9 @@ const maxTextBytes = 1 << 20
 // text returns what to say: the arguments, or a file, or standard input.
 func (c *sayCommand) text(p *program) (string, error) {
 	given := strings.Join(c.Text, " ")
+	if c.Clone == standardOutput && (given == "-" || given == "" && (c.File == "" || c.File == "-")) {
+		return "", usageErrorf("%s: standard input is for the recording: give the text, or --file FILE", p.parser.Origin("clone"))
+	}
 	switch {
 	case len(c.Text) > 0 && c.File != "" && p.parser.Origin("file") == "--file":
 		return "", usageErrorf("a text and --file: give one of them")

@@ -16,7 +16,7 @@ import (
 
 // voicesFlags say where voices are kept.
 type voicesFlags struct {
-	Voices string `help:"Folder of the voices that mynah voices add keeps, for Base checkpoints." placeholder:"DIR" type:"path" unset:"mynah/voices in the user's data folder"`
+	Voices string `help:"Folder of the voices that mynah voices add keeps, for Base checkpoints; off is none." placeholder:"DIR" type:"path" unset:"mynah/voices in the user's data folder"`
 }
 
 // keepFlags bound what is kept.
@@ -24,8 +24,22 @@ type keepFlags struct {
 	MaxVoices int `help:"Voices that are kept." placeholder:"N" range:"1,100000" unset:"1000" group:"limits"`
 }
 
-// store opens the folder, which need not be there.
+// noVoices is the value of --voices for none.
+const noVoices = "off"
+
+// writable opens the folder to change it.
+func (f *voicesFlags) writable(p *program, most int) (*voices.Store, error) {
+	if f.Voices == noVoices {
+		return nil, usageErrorf("%s: off keeps no voices, name a folder", p.parser.Origin("voices"))
+	}
+	return f.store(most)
+}
+
+// store opens the folder, which need not be there; nil if there shall be none.
 func (f *voicesFlags) store(most int) (*voices.Store, error) {
+	if f.Voices == noVoices {
+		return nil, nil
+	}
 	dir := f.Voices
 	if dir == "" {
 		dir = voices.DefaultDir()
@@ -45,6 +59,12 @@ func (f *voicesFlags) applyVoice(model voices.Checkpoint, r *synth.Request) erro
 	store, err := f.store(0)
 	if err != nil {
 		return err
+	}
+	if store == nil {
+		if info := model.Info(); info.Kind == synth.Base && len(info.Speakers) == 0 && r.Reference == nil {
+			return &synth.RequestError{Param: "voice", Message: fmt.Sprintf("there is no voice %q: --voices off keeps none", r.Voice)}
+		}
+		return nil // the engine knows its presets
 	}
 	return plainVoices(store.Apply(r, model))
 }
@@ -95,7 +115,8 @@ const (
 type voiceLine struct {
 	Name        string     `json:"name"`
 	Kind        string     `json:"kind"`
-	Usable      bool       `json:"usable"` // with the checkpoint at hand
+	Usable      bool       `json:"usable"`            // with the checkpoint at hand
+	Problem     string     `json:"problem,omitempty"` // why not, unless it is of another
 	Language    string     `json:"language,omitempty"`
 	Seconds     float64    `json:"seconds,omitempty"` // of the clip
 	Mode        string     `json:"mode,omitempty"`
@@ -110,7 +131,7 @@ type voiceLine struct {
 // keptLine is a voice that is kept.
 func keptLine(v *voices.Voice, digest string) voiceLine {
 	return voiceLine{
-		Name: v.Name, Kind: kindKept, Usable: v.Digest == digest, Language: v.Language, Seconds: v.Seconds, Mode: v.Mode, Text: v.Text,
+		Name: v.Name, Kind: kindKept, Usable: v.Digest == digest && v.Unfit == "", Problem: v.Unfit, Language: v.Language, Seconds: v.Seconds, Mode: v.Mode, Text: v.Text,
 		Description: v.Description, Consent: v.Consent, Created: &v.Created, Model: v.Model, Digest: v.Digest,
 	}
 }
@@ -124,10 +145,6 @@ func (c *voicesListCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	kept, problems, err := store.List()
-	if err != nil {
-		return plainVoices(err)
-	}
 	c.warn = p.warn
 	ctx, _ := catchInterrupts()
 	model, err := c.openPlain(ctx)
@@ -135,30 +152,59 @@ func (c *voicesListCommand) Run(p *program) error {
 		return err
 	}
 	defer model.Close()
-	info, digest := model.Info(), ""
-	if len(kept) > 0 && info.Kind == synth.Base {
-		if digest, err = model.Digest(); err != nil {
-			return err
-		}
-	}
-	lines := []voiceLine{}
-	for _, name := range info.Speakers {
-		lines = append(lines, voiceLine{Name: name, Kind: kindPreset, Usable: true})
-	}
-	for i := range kept {
-		lines = append(lines, keptLine(&kept[i], digest))
+	lines, problems, err := c.lines(model, store)
+	if err != nil {
+		return err
 	}
 	for _, problem := range problems {
 		p.warn(problem)
 	}
-	if c.JSON {
-		return printJSON(p.stdout, map[string]any{"model": info.Name, "folder": store.Dir(), "voices": lines, "problems": append([]string{}, problems...)})
+	info, folder := model.Info(), noVoices
+	if store != nil {
+		folder = store.Dir()
 	}
-	if len(lines) == 0 {
-		p.note("%s has no preset voices, and none are kept in %s; mynah voices add NAME CLIP keeps one", voices.ModelName(info.Name), store.Dir())
-		return nil
+	switch {
+	case c.JSON:
+		return printJSON(p.stdout, map[string]any{"model": info.Name, "folder": folder, "voices": lines, "problems": append([]string{}, problems...)})
+	case len(lines) == 0 && store == nil:
+		p.note("%s has no preset voices, and --voices off keeps none", voices.ModelName(info.Name))
+	case len(lines) == 0:
+		p.note("%s has no preset voices, and none are kept in %s; mynah voices add NAME CLIP keeps one", voices.ModelName(info.Name), folder)
+	default:
+		return printVoices(p, lines)
 	}
-	return printVoices(p, lines)
+	return nil
+}
+
+// lines are the voices of a model, and those of a store that is not nil.
+func (c *voicesListCommand) lines(model *synth.Model, store *voices.Store) (lines []voiceLine, problems []string, err error) {
+	info := model.Info()
+	lines = []voiceLine{}
+	for _, name := range info.Speakers {
+		lines = append(lines, voiceLine{Name: name, Kind: kindPreset, Usable: true})
+	}
+	if store == nil {
+		return lines, nil, nil
+	}
+	store.CheckWith(model.CheckReference)
+	kept, problems, err := store.List()
+	if err != nil {
+		return nil, nil, plainVoices(err)
+	}
+	digest := ""
+	if len(kept) > 0 && info.Kind == synth.Base {
+		if digest, err = model.Digest(); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range kept {
+		line := keptLine(&kept[i], digest)
+		if line.Digest != digest {
+			line.Problem = "" // it is of another, and fits that
+		}
+		lines = append(lines, line)
+	}
+	return lines, problems, nil
 }
 
 // printVoices writes a table.
@@ -171,7 +217,10 @@ func printVoices(p *program, lines []voiceLine) error {
 		if l.Kind == kindKept {
 			seconds = fmt.Sprintf("%.1f", l.Seconds)
 		}
-		if !l.Usable {
+		switch {
+		case l.Problem != "":
+			note = strings.TrimSpace("(damaged: " + l.Problem + ") " + note)
+		case !l.Usable:
 			note = strings.TrimSpace("(of the checkpoint " + l.Model + ", not of this one) " + note)
 		}
 		mode := map[string]string{voices.ModeInContext: "in context", voices.ModeVector: "x-vector"}[l.Mode]
@@ -219,7 +268,7 @@ func (c *voicesRemoveCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" {
 		p.warn(unknown)
 	}
-	store, err := c.store(0)
+	store, err := c.writable(p, 0)
 	if err != nil {
 		return err
 	}

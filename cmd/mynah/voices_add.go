@@ -63,12 +63,12 @@ func (c *voicesAddCommand) Run(p *program) error {
 	if err != nil {
 		return plainVoices(err)
 	}
-	store, err := c.store(c.MaxVoices)
+	store, err := c.writable(p, c.MaxVoices)
 	if err != nil {
 		return err
 	}
-	if _, err := store.Get(name); err == nil && !c.Replace {
-		return &exitError{exitFailed, fmt.Sprintf("there is a voice %q already in %s: --replace replaces it", name, store.Dir())}
+	if there, err := store.Get(name); err == nil && !c.Replace {
+		return &exitError{exitFailed, fmt.Sprintf("there is a voice %q already in %s: --replace replaces it", there.Name, store.Dir())}
 	}
 	text, err := c.transcript(p)
 	if err != nil {

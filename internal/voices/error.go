@@ -22,7 +22,7 @@ const (
 )
 
 // Error is what stands in a voice's way, as one line for the user. It names no path
-// unless Kind is Disk or Damaged.
+// unless Kind is Disk.
 type Error struct {
 	Kind    Kind
 	Field   string // of the profile, for BadValue: "name" and so on

@@ -2,6 +2,7 @@ package voices
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,13 +20,22 @@ type checkpoint struct {
 	name, digest string
 	kind         synth.Kind
 	speakers     []string
+	noEncoders   bool
+	values       int // of an x_vector, any if 0
 }
 
 func (c checkpoint) Info() synth.Info {
-	return synth.Info{Name: c.name, Kind: c.kind, Speakers: c.speakers}
+	return synth.Info{Name: c.name, Kind: c.kind, Speakers: c.speakers, Cloning: c.kind == synth.Base && !c.noEncoders}
 }
 
 func (c checkpoint) Digest() (string, error) { return c.digest, nil }
+
+func (c checkpoint) CheckReference(ref *synth.Reference) error {
+	if c.values != 0 && len(ref.XVector) != c.values {
+		return &synth.RequestError{Param: "reference", Message: fmt.Sprintf("x_vector has %d values, this checkpoint's have %d", len(ref.XVector), c.values)}
+	}
+	return nil
+}
 
 var (
 	ours   = checkpoint{name: "/secret/place/Base-A", digest: strings.Repeat("a1", 32), kind: synth.Base}

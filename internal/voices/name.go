@@ -17,9 +17,9 @@ import (
 const forbidden = `/\:*?"<>|%#,=&;` + "`"
 
 // CheckName returns a name in the form in which it is kept (Unicode's NFC), or says what
-// is wrong with it: names have 1 to 64 printable characters, none of / \ : * ? " < > | %
-// # , = & ; `, no space or dot at their ends and no hyphen or tilde at the beginning,
-// and are neither "default" nor a device of Windows.
+// is wrong with it: names have 1 to 64 printable characters, one of them a letter or a
+// number and none / \ : * ? " < > | % # , = & ; `, no space or dot at their ends and no
+// hyphen or tilde at the beginning, and are neither "default" nor a device of Windows.
 func CheckName(name string) (string, error) {
 	const field = "name"
 	if !utf8.ValidString(name) {

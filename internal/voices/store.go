@@ -26,6 +26,7 @@ type Store struct {
 	known  map[string]*entry // by the name of the file, as far as it was looked at
 	clock  int64             // of uses
 	forget func(*synth.Reference)
+	fits   func(*synth.Reference) error
 }
 
 // entry is a file that was read.
@@ -34,6 +35,7 @@ type entry struct {
 	profile Profile          // without its reference
 	mode    string           // as Profile.Mode
 	problem string           // instead of a profile
+	unfit   string           // as Voice.Unfit
 	ref     *synth.Reference // nil unless it was used lately
 	used    int64
 }
@@ -55,11 +57,20 @@ func (s *Store) Dir() string { return s.dir }
 // method.
 func (s *Store) OnForget(f func(*synth.Reference)) { s.forget = f }
 
+// CheckWith has f tell of each voice whether a checkpoint takes its reference: files may be
+// edited by hand. It may be called before any other method.
+func (s *Store) CheckWith(f func(*synth.Reference) error) { s.fits = f }
+
 // Voice is a voice that is kept, without its reference.
 type Voice struct {
 	Profile
 	Mode  string // as Profile.Mode
 	Bytes int64  // of its file
+	Unfit string // what the checkpoint of CheckWith has against its reference, or ""
+}
+
+func (e *entry) voice() Voice {
+	return Voice{Profile: e.profile, Mode: e.mode, Bytes: e.stat.Size(), Unfit: e.unfit}
 }
 
 // List returns the voices, sorted by name, and a line for each file that is none.
@@ -85,7 +96,7 @@ func (s *Store) List() (all []Voice, problems []string, err error) {
 		case e.problem != "":
 			problems = append(problems, filepath.Join(s.dir, f.Name())+": "+e.problem)
 		default:
-			all = append(all, Voice{Profile: e.profile, Mode: e.mode, Bytes: e.stat.Size()})
+			all = append(all, e.voice())
 		}
 	}
 	s.prune(there)
@@ -99,7 +110,7 @@ func (s *Store) Get(name string) (Voice, error) {
 	if err != nil {
 		return Voice{}, err
 	}
-	return Voice{Profile: e.profile, Mode: e.mode, Bytes: e.stat.Size()}, nil
+	return e.voice(), nil
 }
 
 // find looks for a voice, with its reference if that is wanted.
@@ -116,9 +127,13 @@ func (s *Store) find(name string, load bool) (entry, *synth.Reference, error) {
 	case err != nil:
 		return entry{}, nil, onDisk(filepath.Join(s.dir, file), err)
 	case e.problem != "":
-		return entry{}, nil, errorf(Damaged, "the file of the voice %s is damaged: %s", quoted(clean), e.problem)
+		return entry{}, nil, damaged(clean, e.problem)
 	}
 	return e, ref, nil
+}
+
+func damaged(name, problem string) error {
+	return errorf(Damaged, "the file of the voice %s is damaged: %s", quoted(name), problem)
 }
 
 func notFound(name string) error { return errorf(NotFound, "there is no voice %s", quoted(name)) }
@@ -146,6 +161,11 @@ func (s *Store) look(file string, load bool) (entry, *synth.Reference, error) {
 	fresh, err := read(path, file)
 	if err != nil {
 		return entry{}, nil, err
+	}
+	if s.fits != nil && fresh.ref != nil {
+		if err := s.fits(fresh.ref); err != nil {
+			fresh.unfit = printable(err)
+		}
 	}
 	return s.keep(file, fresh, load)
 }
@@ -186,9 +206,8 @@ func read(path, name string) (*entry, error) {
 	case fileName(p.Name) != name:
 		return &entry{stat: stat, problem: "it holds the voice " + quoted(p.Name) + ", whose file would be " + fileName(p.Name)}, nil
 	}
-	e := &entry{stat: stat, mode: p.Mode(), ref: &p.Reference}
 	ref := p.Reference
-	e.ref = &ref
+	e := &entry{stat: stat, mode: p.Mode(), ref: &ref}
 	p.Reference = synth.Reference{Text: ref.Text}
 	e.profile = *p
 	return e, nil
@@ -204,7 +223,7 @@ func (s *Store) keep(file string, fresh *entry, load bool) (entry, *synth.Refere
 		if e != nil && e.ref != nil {
 			dropped = append(dropped, e.ref)
 		}
-		e = &entry{stat: fresh.stat, profile: fresh.profile, mode: fresh.mode, problem: fresh.problem}
+		e = &entry{stat: fresh.stat, profile: fresh.profile, mode: fresh.mode, problem: fresh.problem, unfit: fresh.unfit}
 		s.known[file] = e
 	}
 	if load && e.ref == nil {

@@ -44,7 +44,7 @@ func TestAddGetRemove(t *testing.T) {
 		}
 	}
 	_, err := s.Add(profile("aNNa", 9), false)
-	wantKind(t, err, Exists, `"aNNa"`)
+	wantKind(t, err, Exists, `"Anna"`)
 	for _, name := range []string{"", "carl", "../Anna", "voice-anna.json", strings.Repeat("x", 5000), "con", "\xff"} {
 		_, err := s.Get(name)
 		wantKind(t, err, NotFound, "there is no voice")
@@ -110,6 +110,62 @@ func TestForeignVoice(t *testing.T) {
 	if got := names(t, s); got != "Anna" {
 		t.Errorf("there are %q", got)
 	}
+}
+
+// What to do about a voice of another checkpoint depends on what this one is.
+func TestForeignVoiceByKind(t *testing.T) {
+	s := open(t, 0)
+	add(t, s, profile("Anna", 1), false)
+	for _, tc := range []struct {
+		name string
+		of   checkpoint
+		end  string
+	}{
+		{"base", theirs, "(b2b2b2b2b2b2…): add it again with this one"},
+		{"no encoders", checkpoint{name: "B", digest: theirs.digest, kind: synth.Base, noEncoders: true}, ", which has no encoders to hear it again"},
+		{"presets", checkpoint{name: "C", digest: theirs.digest, kind: synth.CustomVoice}, ", which is custom_voice and speaks in no voices that are kept"},
+		{"designed", checkpoint{name: "D", digest: theirs.digest, kind: synth.VoiceDesign}, ", which is voice_design and speaks in no voices that are kept"},
+	} {
+		if _, _, err := s.Reference("anna", tc.of); !IsKind(err, OtherModel) || !strings.HasSuffix(err.Error(), tc.end) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+// A file whose reference a checkpoint does not take is listed with what is wrong, and
+// refused by the voice's name.
+func TestUnfitVoice(t *testing.T) {
+	narrow := ours
+	narrow.values = 3
+	s := open(t, 0)
+	s.CheckWith(narrow.CheckReference)
+	add(t, s, profile("Anna", 1), false)
+	const problem = "x_vector has 4 values, this checkpoint's have 3"
+	all, _, err := s.List()
+	if err != nil || len(all) != 1 || all[0].Unfit != problem {
+		t.Errorf("listed %+v, %v", all, err)
+	}
+	if err := all[0].Usable(narrow.Info(), narrow.digest); !IsKind(err, Damaged) {
+		t.Error(err)
+	}
+	_, _, err = s.Reference("ANNA", narrow)
+	wantKind(t, err, Damaged, `the file of the voice "Anna" is damaged: `+problem)
+	_, _, err = open2(s).Reference("anna", narrow)
+	wantKind(t, err, Damaged, problem)
+	if _, _, err := open2(s).Reference("anna", ours); err != nil {
+		t.Error(err)
+	}
+}
+
+// open2 is another store of the same folder, which was told of no checkpoint.
+func open2(s *Store) *Store { return Open(s.Dir(), 0) }
+
+// A name that is taken is told as it was written.
+func TestTakenName(t *testing.T) {
+	s := open(t, 0)
+	add(t, s, profile("Anna", 1), false)
+	_, err := s.Add(profile("ANNA", 2), false)
+	wantKind(t, err, Exists, `there is a voice "Anna" already`)
 }
 
 func TestModelName(t *testing.T) {

@@ -1,6 +1,7 @@
 package voices
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/mynah-tts/mynah/synth"
@@ -10,6 +11,7 @@ import (
 type Checkpoint interface {
 	Info() synth.Info
 	Digest() (string, error)
+	CheckReference(ref *synth.Reference) error
 }
 
 // Reference returns the reference of a voice for a checkpoint, the same one each time
@@ -20,24 +22,51 @@ func (s *Store) Reference(name string, of Checkpoint) (*synth.Reference, Voice, 
 	if err != nil {
 		return nil, Voice{}, err
 	}
-	v := Voice{Profile: e.profile, Mode: e.mode, Bytes: e.stat.Size()}
+	v := e.voice()
 	digest, err := of.Digest()
 	if err != nil {
 		return nil, v, err
 	}
-	if problem := v.Foreign(of.Info(), digest); problem != "" {
-		return nil, v, &Error{Kind: OtherModel, Message: problem}
+	if err := of.CheckReference(ref); err != nil {
+		v.Unfit = printable(err)
+	}
+	if err := v.Usable(of.Info(), digest); err != nil {
+		return nil, v, err
 	}
 	return ref, v, nil
 }
 
-// Foreign says why a voice cannot be spoken by a checkpoint, naming both, or "".
-func (p *Profile) Foreign(info synth.Info, digest string) string {
-	if p.Digest == digest {
-		return ""
+// Usable says why a voice cannot be spoken by a checkpoint, as an *Error: it is of another
+// one, and both are named, or its file does not fit this one.
+func (v *Voice) Usable(info synth.Info, digest string) error {
+	switch {
+	case v.Digest != digest:
+		return &Error{Kind: OtherModel, Message: "the voice " + quoted(v.Name) + " is of the checkpoint " + checkpointName(v.Model, v.Digest) +
+			", this is " + checkpointName(info.Name, digest) + wayOut(info)}
+	case v.Unfit != "":
+		return damaged(v.Name, v.Unfit)
 	}
-	return "the voice " + quoted(p.Name) + " is of the checkpoint " + checkpointName(p.Model, p.Digest) + ", this is " +
-		checkpointName(info.Name, digest) + ": add it again with this one"
+	return nil
+}
+
+// wayOut is what to do about a voice of another checkpoint.
+func wayOut(info synth.Info) string {
+	switch {
+	case info.Kind != synth.Base:
+		return ", which is " + string(info.Kind) + " and speaks in no voices that are kept"
+	case !info.Cloning:
+		return ", which has no encoders to hear it again"
+	}
+	return ": add it again with this one"
+}
+
+// printable is what another package says, for a message.
+func printable(err error) string {
+	var refused *synth.RequestError
+	if errors.As(err, &refused) {
+		return refused.Message
+	}
+	return err.Error()
 }
 
 // checkpointName is how messages name a checkpoint: by the last element of its path,

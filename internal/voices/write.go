@@ -122,6 +122,9 @@ func (s *Store) room(file, name string, replace bool) error {
 	}
 	switch {
 	case there && !replace:
+		if e, _, err := s.look(file, false); err == nil && e.profile.Name != "" {
+			name = e.profile.Name // as it was written there
+		}
 		return errorf(Exists, "there is a voice %s already", quoted(name))
 	case !there && count >= s.max:
 		return errorf(TooMany, "%d voices are kept, the most allowed: remove one first", count)

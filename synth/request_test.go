@@ -46,7 +46,7 @@ func TestRequestErrors(t *testing.T) {
 		"reference on it":    {custom, Request{Text: "a", Reference: &Reference{}}, "reference", "custom_voice"},
 		"preset on design":   {design, Request{Text: "a", Voice: "ryan"}, "voice", "voice_design"},
 		"preset on base":     {base, Request{Text: "a", Voice: "ryan"}, "voice", "base"},
-		"no reference":       {base, Request{Text: "a"}, "reference", "base"},
+		"no reference":       {base, Request{Text: "a"}, "voice", "base"},
 		"short vector":       {base, Request{Text: "a", Reference: &Reference{XVector: vector[1:]}}, "reference", "x_vector"},
 		"codes without text": {base, Request{Text: "a", Reference: &Reference{XVector: vector, Codes: [][]int32{frame}}}, "reference", "transcript"},
 		"text without codes": {base, Request{Text: "a", Reference: &Reference{XVector: vector, Text: "b"}}, "reference", "codes"},

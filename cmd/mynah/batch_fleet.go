@@ -34,7 +34,11 @@ func (f *batchFleetFlags) check(p *program) error {
 	if f.NATS != embeddedNATS && f.NATSListen != "" {
 		return usageErrorf("%s: it is for --nats embedded", p.parser.Origin("nats-listen"))
 	}
-	server, err := f.server("")
+	url := f.NATS
+	if url == embeddedNATS {
+		url = ""
+	}
+	server, err := f.server(url)
 	if err != nil {
 		return err
 	}
@@ -62,13 +66,13 @@ func (b *batchRun) queue(o batch.Options) (batch.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
+	server.Note = func(line string) {
+		if !c.Quiet {
+			b.program.note("%s", line)
+		}
+	}
 	opts := fleet.Options{
-		Server: server, Identity: o.Identity, Tries: c.NATSTries, Embed: c.NATS == embeddedNATS, Listen: c.NATSListen,
-		Note: func(line string) {
-			if !c.Quiet {
-				b.program.note("%s", line)
-			}
-		},
+		Server: server, Identity: o.Identity, Tries: c.NATSTries, Embed: c.NATS == embeddedNATS, Listen: c.NATSListen, Note: server.Note,
 	}
 	if c.works() {
 		opts.Own = &fleet.Worker{

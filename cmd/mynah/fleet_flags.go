@@ -31,6 +31,24 @@ func (f *natsFlags) server(url string) (fleet.Server, error) {
 	if s.Patience == 0 {
 		s.Patience = defaultNATSWait
 	}
+	if url != "" {
+		if err := fleet.CheckURL(url); err != nil {
+			return s, usageErrorf("--nats: %v", err)
+		}
+	}
+	if f.NATSCreds != "" && f.NATSToken != "" {
+		return s, usageErrorf("--nats-creds and --nats-token: give one of them")
+	}
+	for _, each := range []struct{ flag, file string }{{"--nats-creds", f.NATSCreds}, {"--nats-ca", f.NATSCA}} {
+		if each.file == "" {
+			continue
+		}
+		file, err := os.Open(each.file)
+		if err != nil {
+			return s, usageErrorf("%s: %s: %v", each.flag, each.file, cause(err))
+		}
+		file.Close()
+	}
 	if f.NATSToken == "" {
 		return s, nil
 	}

@@ -107,6 +107,7 @@ func (c *workerCommand) check(p *program) (jobs int, lease time.Duration, err er
 func (c *workerCommand) work(ctx context.Context, signals *interrupts, p *program, server *fleet.Server, w fleet.Worker) error {
 	if !c.Quiet {
 		w.Done = func(f fleet.Finished) { p.note("%s", finishedLine(f)) }
+		server.Note = func(line string) { p.note("%s", line) }
 	}
 	hurry, now := context.WithCancel(context.Background())
 	defer now()

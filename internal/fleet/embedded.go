@@ -37,6 +37,9 @@ func StartServer(listen, dir, token string) (*Embedded, error) {
 		host = h
 		if p != 0 {
 			port = p
+			if !free(listen) { // it would be waited for
+				return nil, fmt.Errorf("embedded NATS server: the address %s is in use", listen)
+			}
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,14 +1,19 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,11 +24,6 @@ import (
 const (
 	// keepFor is how long orders, results and files are kept.
 	keepFor = 7 * 24 * time.Hour
-
-	// Bytes of each, or less on a server that has less.
-	audioBytes  = 16 << 30
-	streamBytes = 1 << 30
-	leastBytes  = 8 << 20
 
 	// duplicateWindow is for how long an order that is published twice, because the server's
 	// answer was lost, is known by its id.
@@ -57,6 +57,9 @@ type Server struct {
 	// Patience is how long a server that has gone, or a worker that is not there, is waited
 	// for.
 	Patience time.Duration
+
+	// Note, if set, is told that a server is waited for.
+	Note func(line string)
 
 	embedded *Embedded // takes the place of the URL
 }
@@ -127,8 +130,8 @@ func (s *Server) Connect(ctx context.Context, name string) (*Link, error) {
 		opts = append(opts, nats.InProcessServer(s.embedded.server), nats.Token(s.embedded.token))
 	}
 	var err error
-	if l.conn, err = nats.Connect(s.URL, opts...); err != nil {
-		return nil, fmt.Errorf("NATS server %s: %w", l.where, withoutSecrets(s, err))
+	if l.conn, err = s.dial(ctx, l.where, opts); err != nil {
+		return nil, err
 	}
 	if l.js, err = jetstream.New(l.conn); err == nil {
 		err = l.prepare(ctx)
@@ -138,6 +141,36 @@ func (s *Server) Connect(ctx context.Context, name string) (*Link, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// dial connects, as soon as there is a server within Patience.
+func (s *Server) dial(ctx context.Context, where string, opts []nats.Option) (*nats.Conn, error) {
+	begun := time.Now()
+	for wait := reconnectWait; ; wait = min(2*wait, 5*time.Second) {
+		conn, err := nats.Connect(s.URL, opts...)
+		if err == nil {
+			return conn, nil
+		}
+		failed := fmt.Errorf("NATS server %s: %w", where, withoutSecrets(s, err))
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !absent(err) || time.Since(begun)+wait > s.Patience:
+			return nil, failed
+		}
+		if wait == reconnectWait && s.Note != nil {
+			s.Note(fmt.Sprintf("%v; waiting for it for %v", failed, s.Patience))
+		}
+		rest(ctx, wait)
+	}
+}
+
+// absent reports whether a connection failed since there is no server at the moment, and
+// not since one refused it or cannot be named.
+func absent(err error) bool {
+	var dns *net.DNSError
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+		errors.Is(err, nats.ErrTimeout) || errors.As(err, &dns) && dns.IsTemporary
 }
 
 // returned tells who waits that the connection is there again.
@@ -166,6 +199,20 @@ func withoutSecrets(s *Server, err error) error {
 	return errors.New(strings.TrimPrefix(message, "nats: "))
 }
 
+// CheckURL refuses what names no server, in a line without secrets.
+func CheckURL(urls string) error {
+	for each := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(each))
+		if err == nil && (u.Scheme == "nats" || u.Scheme == "tls") && u.Hostname() != "" {
+			if port, err := strconv.Atoi(cmp.Or(u.Port(), "4222")); err == nil && port > 0 && port < 1<<16 {
+				continue
+			}
+		}
+		return fmt.Errorf("%s is no address of a NATS server, wanted is nats://HOST:PORT or tls://HOST:PORT", Where(each))
+	}
+	return nil
+}
+
 // reason strips operation and path from an error of package os.
 func reason(err error) error {
 	var path *os.PathError
@@ -182,77 +229,6 @@ func (l *Link) Where() string { return l.where }
 func (l *Link) Close() {
 	if l.conn != nil {
 		l.conn.Close()
-	}
-}
-
-// prepare makes what is not there of streams and bucket. What is there is taken as it is:
-// an operator may have chosen other limits, or copies on several servers. The bucket comes
-// first: the streams have their share of what a server has room for.
-func (l *Link) prepare(ctx context.Context) error {
-	room, err := l.create(ctx, audioBytes, func(ctx context.Context, most int64) (err error) {
-		l.objects, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
-			Bucket: bucket, Description: "Mynah: files of items", TTL: keepFor, MaxBytes: most, Storage: jetstream.FileStorage,
-		})
-		if errors.Is(err, jetstream.ErrBucketExists) {
-			l.objects, err = l.js.ObjectStore(ctx, bucket)
-		}
-		if err == nil {
-			l.audio, err = l.js.Stream(ctx, "OBJ_"+bucket)
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("NATS server %s: bucket %s: %w", l.where, bucket, err)
-	}
-	share := max(leastBytes, streamBytes/(audioBytes/room))
-	for _, c := range []struct {
-		jetstream.StreamConfig
-		to *jetstream.Stream
-	}{
-		{jetstream.StreamConfig{
-			Name: workStream, Subjects: []string{workSubject + ".*.*.*"}, Retention: jetstream.WorkQueuePolicy, Description: "Mynah: items to be spoken",
-		}, &l.work},
-		{jetstream.StreamConfig{
-			Name: doneStream, Subjects: []string{doneSubject + ".*.*", begunSubject + ".*.*"}, Retention: jetstream.LimitsPolicy,
-			Description: "Mynah: what was begun, and what came of it",
-		}, &l.done},
-	} {
-		c.Storage, c.MaxAge, c.Discard, c.Duplicates = jetstream.FileStorage, keepFor, jetstream.DiscardNew, duplicateWindow
-		_, err := l.create(ctx, share, func(ctx context.Context, most int64) (err error) {
-			c.MaxBytes = most
-			*c.to, err = l.js.CreateStream(ctx, c.StreamConfig)
-			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-				*c.to, err = l.js.Stream(ctx, c.Name)
-			}
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("NATS server %s: stream %s: %w", l.where, c.Name, err)
-		}
-	}
-	return nil
-}
-
-// Codes of errors of JetStream that the client has no name for.
-const (
-	insufficientStorage  = 10047
-	accountLimitExceeded = 10002
-)
-
-// create makes something of at most so many bytes, or of half as many, and so on. It
-// returns how many it was.
-func (l *Link) create(ctx context.Context, most int64, make func(ctx context.Context, most int64) error) (int64, error) {
-	for {
-		err := l.persist(ctx, func(ctx context.Context) error { return make(ctx, most) })
-		var api *jetstream.APIError
-		switch {
-		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
-			return 0, errors.New("it has no JetStream (a server that is started with -js has)")
-		case errors.As(err, &api) && (api.ErrorCode == insufficientStorage || api.ErrorCode == accountLimitExceeded) && most > leastBytes:
-			most /= 2
-		default:
-			return most, err
-		}
 	}
 }
 

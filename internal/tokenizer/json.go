@@ -130,6 +130,7 @@ func (r *jsonReader) str() string {
 		}
 		r.pos++
 	}
+	r.pos = len(r.data) // and not beyond a backslash at the end
 	r.failAt(start-1, "string without end")
 	return ""
 }

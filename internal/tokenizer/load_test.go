@@ -276,3 +276,15 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A document may end anywhere, behind a backslash too.
+func TestJSONCutAnywhere(t *testing.T) {
+	const whole = `{"a\"": ["b\\\"c", -1.5e3, true, null, {"\u00e9": "\\"}], "d": "\\\\"}`
+	for n := range len(whole) + 1 {
+		r := jsonReader{file: "f", data: whole[:n]}
+		text := r.skip()
+		if err := r.end(); (err == nil) != (n == len(whole)) || err == nil && text != whole {
+			t.Errorf("%q: %q, error %v", whole[:n], text, err)
+		}
+	}
+}

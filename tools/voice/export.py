@@ -6,6 +6,9 @@
 OUT/{config.json,generation_config.json,model.safetensors,vocab.json,merges.txt,tokenizer_config.json,preprocessor_config.json} and
 OUT/speech_tokenizer/{config.json,model.safetensors,preprocessor_config.json}. The encoder slot of the codec holds a minimal stub: a voice with
 preset speakers never encodes.
+
+Large matrices and convolutions (compact.wanted) are rounded to eight bits a row first (compact.grid), so that what is exported is the voice
+exactly and its compact form loses nothing.
 """
 import argparse
 import json
@@ -16,6 +19,7 @@ import torch
 from safetensors.torch import save_file
 
 import codec_model
+import compact
 import paths
 import talker_model
 import tokenizer
@@ -34,7 +38,13 @@ def write(path, value):
 
 
 def half(weights):
-    return {k: (v.to(torch.bfloat16) if v.is_floating_point() else v).contiguous().clone() for k, v in weights.items()}
+    """bfloat16, and on the 8-bit grid where compact.wanted says so."""
+    def one(name, v):
+        if not v.is_floating_point():
+            return v
+        return (torch.from_numpy(compact.grid(v.float().numpy())) if compact.wanted(name, v.shape) else v).to(torch.bfloat16)
+
+    return {k: one(k, v).contiguous().clone() for k, v in weights.items()}
 
 
 def export(out, which):
@@ -73,6 +83,9 @@ def export(out, which):
     torch.manual_seed(0)
     codec = Qwen3TTSTokenizerV2Model(full)
     codec.decoder.load_state_dict(saved["average"], strict=True)
+    for name, v in codec.state_dict().items():
+        if v.is_floating_point() and not name.startswith("decoder."):
+            v.zero_()        # the stub: zeros pack to nothing
     save_file(half(codec.state_dict()), os.path.join(codec_out, "model.safetensors"), metadata={"format": "pt"})
     full.dtype = torch.bfloat16
     full.save_pretrained(codec_out)

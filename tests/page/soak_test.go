@@ -19,7 +19,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("MYNAH_SOAK is not set")
 	}
 	s := open(t, setup{frame: 30 * time.Millisecond, options: server.Options{Limits: server.Limits{InputRunes: 100_000}}, patience: 40 * time.Minute})
-	s.speak(strings.Repeat(sentence+" ", 261))
+	s.speak(strings.Repeat(sentence+" ", 290))
 	began := time.Now()
 	last := time.Now()
 	most := 0.0

@@ -16,10 +16,11 @@ func benchModel(b *testing.B) *Model {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := OpenBuiltin(Options{Precision: precision})
+	open := func() (*Model, error) { return OpenBuiltin(Options{Precision: precision}) }
 	if dir := os.Getenv("MYNAH_BENCH_MODEL"); dir != "" {
-		m, err = Open(dir, Options{Precision: precision})
+		open = func() (*Model, error) { return Open(dir, Options{Precision: precision}) }
 	}
+	m, err := open()
 	if err != nil {
 		b.Fatal(err)
 	}

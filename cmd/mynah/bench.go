@@ -251,7 +251,8 @@ func (r *benchResult) String() string {
 	for _, read := range r.Machine.Reads {
 		fmt.Fprintf(&b, "  read %3d MB over and over   %6.1f GB/s\n", read.Bytes/1e6, read.GBs)
 	}
-	fmt.Fprintf(&b, "  float32 multiply-adds      %6.1f GMAC/s, cached, by the convolution kernel\n\n", r.Machine.Peak)
+	fmt.Fprintf(&b, "  float32 multiply-adds      %6.1f GMAC/s, cached, by the convolution kernel\n", r.Machine.Peak)
+	fmt.Fprintf(&b, "  those of 4 by 8 bits       %6.1f GMAC/s, cached, by the kernel of many rows\n\n", r.Machine.PeakInt4)
 	fmt.Fprintln(&b, "single-row products in one piece")
 	for _, k := range r.Kernels {
 		fmt.Fprintf(&b, "  %-9s %4d MB            %6.1f GB/s, %.0f %% of the read speed\n", k.Name, k.Bytes/1e6, k.GBs, 100*k.Share)

@@ -69,8 +69,8 @@ func Goals(f Figures, machine Machine, kernels []Kernel) []Goal {
 }
 
 // bounds are the figures that the machine would allow if a stage took no longer than
-// reading its weights or multiplying by them, whichever takes longer. Multiply-adds
-// count as float32 ones; kernels over integers may exceed that where a prompt is long.
+// reading its weights or multiplying by them, whichever takes longer. Prefill of int4-a16
+// is measured by the multiply-adds of float32, which its kernel may exceed.
 func (f *Figures) bounds(machine Machine) Figures {
 	b := Figures{}
 	codec := machine.Peak
@@ -89,7 +89,11 @@ func (f *Figures) bounds(machine Machine) Figures {
 		}
 	}
 	if f.Talker.MACs > 0 {
-		b.Prefill = machine.Peak * 1e9 / float64(f.Talker.MACs)
+		peak := machine.Peak
+		if f.TalkerForm == nn.Int4A8 {
+			peak = machine.PeakInt4
+		}
+		b.Prefill = peak * 1e9 / float64(f.Talker.MACs)
 	}
 	const frame = 80 // ms
 	b.RTF = (b.Talker.Time + b.Predictor.Time + b.Codec.Time) / frame

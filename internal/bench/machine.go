@@ -13,6 +13,9 @@ type Machine struct {
 	// Peak is float32 multiply-adds by cached weights, a billion a second, through
 	// the convolution kernel.
 	Peak float64 `json:"peak_gmac_per_s"`
+	// PeakInt4 is the same of 4-bit weights by 8-bit activations, through the kernel of
+	// many rows.
+	PeakInt4 float64 `json:"peak_int4_gmac_per_s"`
 }
 
 // Read is the speed of reading memory of one size, in GB/s: the best of several runs.
@@ -27,7 +30,7 @@ var readSizes = []int{250e6, 80e6, 40e6}
 
 // measureMachine reads parts of memory that is as large as the largest size.
 func measureMachine(tm *team.Team, memory []float32) Machine {
-	m := Machine{Peak: measurePeak(tm)}
+	m := Machine{Peak: measurePeak(tm), PeakInt4: measurePeakInt4(tm)}
 	for _, size := range readSizes {
 		j := newReadJob(memory[:size/4])
 		shortest := measure(func() { tm.Run(j) }).Shortest
@@ -94,5 +97,39 @@ func measurePeak(tm *team.Team) float64 {
 		j.x, j.panels, j.dst = append(j.x, x), append(j.panels, kernel.PackPanels(w, peakOuts, peakIn)), append(j.dst, make([]float32, peakRows*peakOuts))
 	}
 	macs := float64(peakRows*peakIn*peakOuts) * peakRepeat * float64(tm.Workers())
+	return macs / float64(measure(func() { tm.Run(j) }).Shortest)
+}
+
+// The product whose weights and activations stay in the first caches.
+const (
+	peak4Rows, peak4In, peak4Outs, peak4Group = 16, 512, 64, 64
+	peak4Repeat                               = 100
+)
+
+// peakInt4Job multiplies rows of each worker's own by one matrix, which all only read.
+type peakInt4Job struct {
+	w     *kernel.Int4
+	x     []int8
+	scale []float32
+	sum   []int32
+	dst   [][]float32
+}
+
+func (j *peakInt4Job) Part(worker, _ int) {
+	for range peak4Repeat {
+		kernel.MatMulInt4A8(j.dst[worker], peak4Outs, j.x, j.scale, j.sum, j.w, peak4Rows, peak4Outs)
+	}
+}
+
+func measurePeakInt4(tm *team.Team) float64 {
+	const groups = peak4In / peak4Group
+	j := &peakInt4Job{
+		w: kernel.NewInt4(peak4Outs, peak4In, peak4Group), x: make([]int8, peak4Rows*peak4In),
+		scale: make([]float32, peak4Rows*groups), sum: make([]int32, peak4Rows*groups),
+	}
+	for range tm.Workers() {
+		j.dst = append(j.dst, make([]float32, peak4Rows*peak4Outs))
+	}
+	macs := float64(peak4Rows*peak4In*peak4Outs) * peak4Repeat * float64(tm.Workers())
 	return macs / float64(measure(func() { tm.Run(j) }).Shortest)
 }

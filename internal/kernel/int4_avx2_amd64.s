@@ -123,23 +123,28 @@ block16:
 	VPMADDWD     Y9, Y10, Y10 \
 	VPADDD       Y10, d, d
 
-// ROWEND16 is GROUPEND for one of four rows, whose totals are in memory at DI; then on to the next row.
-#define ROWEND16(a, b) \
+// ROWEND16 ends a group of one of four rows, whose totals are in memory at to: sums a, and b times 16. asum and ascale: the row's sum and
+// scale in memory; the zero points of the eight outputs are in Y8, their scales in Y9, Y10 is free.
+#define ROWEND16(a, b, asum, ascale, to) \
 	VPSRAD       $4, b, b \
 	VPADDD       b, a, a \
-	VMOVUPS      (DI), b \
-	GROUPEND(a, b, (R10), (R9), (R12), (R11), Y9, Y10) \
-	VMOVUPS      b, (DI) \
-	LEAQ         (DI)(R13*4), DI \
-	LEAQ         (R11)(R15*4), R11 \
-	LEAQ         (R12)(R15*4), R12
+	VPBROADCASTD asum, Y10 \
+	VPMULLD      Y8, Y10, Y10 \
+	VPSUBD       Y10, a, a \
+	VCVTDQ2PS    a, a \
+	VBROADCASTSS ascale, Y10 \
+	VMULPS       Y9, Y10, Y10 \
+	VMULPS       Y10, a, a \
+	VADDPS       to, a, a \
+	VMOVUPS      a, to
 
-// func int4A16Half4AVX2(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+// func int4A16Half4AVX2(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 //
-// Four rows, eight outputs, one group: dst holds totals and is added to. Rows of x are ldx bytes apart, those of scale and sum groups.
+// Four rows, eight outputs: half a panel. dst holds totals and is added to. Rows of x are ldx bytes apart, those of scale and sum groups.
 TEXT ·int4A16Half4AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
+	LEAQ (DI)(R13*8), BX
 	MOVQ x+16(FP), SI
 	MOVQ ldx+24(FP), R8
 	LEAQ (SI)(R8*2), AX
@@ -149,10 +154,15 @@ TEXT ·int4A16Half4AVX2(SB), NOSPLIT, $0-88
 	MOVQ codes+48(FP), DX
 	MOVQ wScale+56(FP), R9
 	MOVQ wZero+64(FP), R10
-	MOVQ blocks+72(FP), CX
 	MOVQ groups+80(FP), R15
+	LEAQ (R15)(R15*2), R14
+	MOVQ R15, CX
 	VPBROADCASTD nibbleLow<>(SB), Y14
 	VPBROADCASTD nibbleHigh<>(SB), Y15
+
+group164:
+	MOVQ CX, groups+80(FP)
+	MOVQ blocks+72(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -179,10 +189,20 @@ block164:
 	DECQ    CX
 	JNZ     block164
 
-	ROWEND16(Y0, Y4)
-	ROWEND16(Y1, Y5)
-	ROWEND16(Y2, Y6)
-	ROWEND16(Y3, Y7)
+	VPMOVZXBD (R10), Y8
+	VMOVUPS   (R9), Y9
+	ROWEND16(Y0, Y4, (R12), (R11), (DI))
+	ROWEND16(Y1, Y5, (R12)(R15*4), (R11)(R15*4), (DI)(R13*4))
+	ROWEND16(Y2, Y6, (R12)(R15*8), (R11)(R15*8), (BX))
+	ROWEND16(Y3, Y7, (R12)(R14*4), (R11)(R14*4), (BX)(R13*4))
+	ADDQ $16, R10
+	ADDQ $64, R9
+	ADDQ $4, R11
+	ADDQ $4, R12
+	MOVQ groups+80(FP), CX
+	DECQ CX
+	JNZ  group164
+
 	VZEROUPPER
 	RET
 
@@ -262,49 +282,69 @@ block8:
 	VZEROUPPER
 	RET
 
-// ROW8: the masked lanes of a block in Y8 and Y9 times one row's activations at x; sums of words into w. Y10, Y11 free.
-#define ROW8(x0, x1, w) \
-	VPBROADCASTD x0, Y10 \
-	VPBROADCASTD x1, Y11 \
-	VPMADDUBSW   Y10, Y8, Y10 \
-	VPMADDUBSW   Y11, Y9, Y11 \
-	VPADDW       Y10, w, w \
-	VPADDW       Y11, w, w
+// ROWBYTES: the masked lanes of a block in Y8, Y9 (outputs 0-7) and Y10, Y11 (8-15) times one row's activations at x; sums of words into
+// a and b. Y12, Y13 are free.
+#define ROWBYTES(x0, x1, a, b) \
+	VPBROADCASTD x0, Y12 \
+	VPMADDUBSW   Y12, Y8, Y13 \
+	VPMADDUBSW   Y12, Y10, Y12 \
+	VPADDW       Y13, a, a \
+	VPADDW       Y12, b, b \
+	VPBROADCASTD x1, Y12 \
+	VPMADDUBSW   Y12, Y9, Y13 \
+	VPMADDUBSW   Y12, Y11, Y12 \
+	VPADDW       Y13, a, a \
+	VPADDW       Y12, b, b
 
-// ROWEND8 is GROUPEND for one of four rows, whose totals are in memory at DI; then on to the next row.
-#define ROWEND8(a) \
-	VMOVUPS (DI), Y8 \
-	GROUPEND(a, Y8, (R10), (R9), (R12), (R11), Y9, Y10) \
-	VMOVUPS Y8, (DI) \
-	LEAQ    (DI)(R13*4), DI \
-	LEAQ    (R11)(R15*4), R11 \
-	LEAQ    (R12)(R15*4), R12
+// ROWEND8 ends a group of one of two rows: sums a (outputs 0-7) and b, totals in memory at to. asum and ascale: the row's sum and scale
+// in memory; zero points are in Y8 and Y9, scales of the weights in Y10 and Y11, Y12 and Y13 are free.
+#define ROWEND8(a, b, asum, ascale, to, to2) \
+	VPBROADCASTD asum, Y12 \
+	VPMULLD      Y12, Y8, Y13 \
+	VPSUBD       Y13, a, a \
+	VPMULLD      Y12, Y9, Y13 \
+	VPSUBD       Y13, b, b \
+	VCVTDQ2PS    a, a \
+	VCVTDQ2PS    b, b \
+	VBROADCASTSS ascale, Y12 \
+	VMULPS       Y10, Y12, Y13 \
+	VMULPS       Y13, a, a \
+	VMULPS       Y11, Y12, Y13 \
+	VMULPS       Y13, b, b \
+	VADDPS       to, a, a \
+	VADDPS       to2, b, b \
+	VMOVUPS      a, to \
+	VMOVUPS      b, to2
 
-// func int4A8Half4AVX2(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+// func int4A8Panel2AVX2(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 //
-// Four rows, eight outputs, one group: dst holds totals and is added to. Rows of x are ldx bytes apart, those of scale and sum groups.
-TEXT ·int4A8Half4AVX2(SB), NOSPLIT, $0-88
+// Two rows. dst holds totals and is added to. Rows of x are ldx bytes apart, those of scale and sum groups. Codes from ahead bytes
+// behind the first on are fetched into the cache, stride bytes a block.
+TEXT ·int4A8Panel2AVX2(SB), NOSPLIT, $0-104
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
 	MOVQ x+16(FP), SI
 	MOVQ ldx+24(FP), R8
-	LEAQ (SI)(R8*2), AX
-	ADDQ R8, AX
 	MOVQ scale+32(FP), R11
 	MOVQ sum+40(FP), R12
 	MOVQ codes+48(FP), DX
 	MOVQ wScale+56(FP), R9
 	MOVQ wZero+64(FP), R10
-	MOVQ blocks+72(FP), CX
 	MOVQ groups+80(FP), R15
-	VPBROADCASTD nibbleByte<>(SB), Y15
+	MOVQ ahead+88(FP), R14
+	ADDQ DX, R14
+	MOVQ R15, AX
 	VPBROADCASTD onesWord<>(SB), Y14
+	VPBROADCASTD nibbleByte<>(SB), Y15
+
+group82:
+	MOVQ  blocks+72(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 
-words84:
+words82:
 	MOVQ  $4, BX
 	CMPQ  CX, BX
 	CMOVQLT CX, BX
@@ -314,31 +354,43 @@ words84:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 
-block84:
+block82:
+	PREFETCHT0 (R14)
+	ADDQ    stride+96(FP), R14
 	VMOVDQU (DX), Y8
+	VMOVDQU 32(DX), Y10
 	VPSRLD  $4, Y8, Y9
+	VPSRLD  $4, Y10, Y11
 	VPAND   Y15, Y8, Y8
+	VPAND   Y15, Y10, Y10
 	VPAND   Y15, Y9, Y9
-	ROW8(0(SI), 4(SI), Y4)
-	ROW8(0(SI)(R8*1), 4(SI)(R8*1), Y5)
-	ROW8(0(SI)(R8*2), 4(SI)(R8*2), Y6)
-	ROW8(0(AX), 4(AX), Y7)
+	VPAND   Y15, Y11, Y11
+	ROWBYTES(0(SI), 4(SI), Y4, Y5)
+	ROWBYTES(0(SI)(R8*1), 4(SI)(R8*1), Y6, Y7)
 	ADDQ    $8, SI
-	ADDQ    $8, AX
 	ADDQ    $64, DX
 	DECQ    BX
-	JNZ     block84
+	JNZ     block82
 
 	WIDEN(Y4, Y0)
 	WIDEN(Y5, Y1)
 	WIDEN(Y6, Y2)
 	WIDEN(Y7, Y3)
 	TESTQ CX, CX
-	JNZ   words84
+	JNZ   words82
 
-	ROWEND8(Y0)
-	ROWEND8(Y1)
-	ROWEND8(Y2)
-	ROWEND8(Y3)
+	VPMOVZXBD (R10), Y8
+	VPMOVZXBD 8(R10), Y9
+	VMOVUPS   (R9), Y10
+	VMOVUPS   32(R9), Y11
+	ROWEND8(Y0, Y1, (R12), (R11), (DI), 32(DI))
+	ROWEND8(Y2, Y3, (R12)(R15*4), (R11)(R15*4), (DI)(R13*4), 32(DI)(R13*4))
+	ADDQ $16, R10
+	ADDQ $64, R9
+	ADDQ $4, R11
+	ADDQ $4, R12
+	DECQ AX
+	JNZ  group82
+
 	VZEROUPPER
 	RET

@@ -87,8 +87,10 @@ step1:
 	VPADDD    Y11, a, a \
 	VPADDD    Y10, b, b
 
-// func int8Panel2AVX2(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
-TEXT ·int8Panel2AVX2(SB), NOSPLIT, $0-80
+// func int8Panel2AVX2(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
+//
+// Weights from ahead bytes behind w on are fetched into the cache, stride bytes a step.
+TEXT ·int8Panel2AVX2(SB), NOSPLIT, $0-96
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
 	MOVQ x+16(FP), SI
@@ -100,11 +102,14 @@ TEXT ·int8Panel2AVX2(SB), NOSPLIT, $0-80
 	MOVQ zero+56(FP), R12
 	MOVQ wScale+64(FP), R9
 	MOVQ wSum+72(FP), R10
+	MOVQ ahead+80(FP), BX
+	ADDQ DX, BX
+	MOVQ stride+88(FP), R14
 	CLEAR(Y0, Y1, Y2, Y3)
 	CLEAR(Y4, Y5, Y6, Y7)
 
 step2:
-	PREFETCHT0 2048(DX)
+	PREFETCHT0 (BX)
 	ACTIVATIONS((SI), X8, Y8)
 	ACTIVATIONS((R8), X9, Y9)
 	PART2(0, Y0, Y4)
@@ -114,6 +119,7 @@ step2:
 	ADDQ $4, SI
 	ADDQ $4, R8
 	ADDQ $64, DX
+	ADDQ R14, BX
 	DECQ CX
 	JNZ  step2
 

@@ -12,37 +12,37 @@ import (
 func int8Panel1AVX2(dst *float32, x *uint8, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
 
 //go:noescape
-func int8Panel2AVX2(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
+func int8Panel2AVX2(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
 
 //go:noescape
 func int8Panel1VNNI(dst *float32, x *uint8, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
 
 //go:noescape
-func int8Panel4VNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
+func int8Panel4VNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
 
 //go:noescape
 func int4A16Panel1AVX2(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A16Half4AVX2(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+func int4A16Half4AVX2(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
 func int4A16Panel1VNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A16Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A16Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 
 //go:noescape
 func int4A8Panel1AVX2(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A8Half4AVX2(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+func int4A8Panel2AVX2(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 
 //go:noescape
 func int4A8Panel1VNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A8Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
+func int4A8Panel4VNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 
 //go:noescape
 func int8Panel1AVXVNNI(dst *float32, x *uint8, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
@@ -60,11 +60,12 @@ func int4A8Panel1AVXVNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *in
 func int4A8Half4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
 
 //go:noescape
-func int8Panel4AVXVNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
+func int8Panel4AVXVNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
 
 const (
 	quantRows    = 4 // most rows of activations that share the unpacking of the weights
 	int8RowsAVX2 = 2 // the same for int8 on AVX2, which has too few registers for more
+	int4RowsAVX2 = 2 // the same for int4 over 8 bits on AVX2: more rows would load activations for eight outputs only
 	halfPanel    = PanelWidth / 2
 )
 
@@ -124,6 +125,7 @@ func matMulInt8(dst []float32, ldd int, x []uint8, scale []float32, zero []int32
 	if by == dotsAVX2 {
 		most = int8RowsAVX2
 	}
+	next := newNextPanel(kp*PanelWidth, rows/most)
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
 		n := min(PanelWidth, outs-o)
@@ -132,19 +134,20 @@ func matMulInt8(dst []float32, ldd int, x []uint8, scale []float32, zero []int32
 				tile = 1
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
+			ahead, stride := next.ahead(r/most), next.stride
 			switch {
 			case by == dotsVNNI512 && tile == 1:
 				int8Panel1VNNI(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
 			case by == dotsVNNI512:
-				int8Panel4VNNI(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
+				int8Panel4VNNI(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o], ahead, stride)
 			case by == dotsVNNI && tile == 1:
 				int8Panel1AVXVNNI(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
 			case by == dotsVNNI:
-				int8Panel4AVXVNNI(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
+				int8Panel4AVXVNNI(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o], ahead, stride)
 			case tile == 1:
 				int8Panel1AVX2(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
 			default:
-				int8Panel2AVX2(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
+				int8Panel2AVX2(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o], ahead, stride)
 			}
 			last.keep(dst[r*ldd+o:], ldd, tile, n)
 		}
@@ -174,6 +177,7 @@ type int4Panel struct {
 	zero                   []uint8
 	groups, blocks, perRow int // of the matrix: groups, blocks in a group, bytes of a row of x
 	size                   int // bytes of an activation
+	ahead, stride          int // what the tile at hand fetches of the next panel
 	by                     dots
 }
 
@@ -184,14 +188,21 @@ func matMulInt4(dst []float32, ldd int, x unsafe.Pointer, size int, scale []floa
 		codes: w.Codes, scale: w.Scale, zero: w.Zero,
 		groups: groups, blocks: blocks, perRow: size * groups * w.Group, size: size, by: activeDots(),
 	}
+	most := quantRows
+	if p.by == dotsAVX2 && size == 1 {
+		most = int4RowsAVX2
+	}
+	next := newNextPanel(4*groups*blocks*PanelWidth, rows/most)
+	p.stride = next.stride
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
 		n := min(PanelWidth, outs-o)
 		for r, tile := 0, 0; r < rows; r += tile {
-			if tile = quantRows; rows-r < quantRows {
+			if tile = most; rows-r < most {
 				tile = 1
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
+			p.ahead = next.ahead(r / most)
 			p.tile(to, step, unsafe.Add(x, r*p.perRow), scale[r*groups:], sum[r*groups:], tile)
 			last.keep(dst[r*ldd+o:], ldd, tile, n)
 		}
@@ -200,7 +211,7 @@ func matMulInt4(dst []float32, ldd int, x unsafe.Pointer, size int, scale []floa
 	}
 }
 
-// tile multiplies one or four rows by the panel.
+// tile multiplies one row by the panel, or as many as the kernel takes.
 func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float32, sum []int32, rows int) {
 	groups, blocks, ldx, wide := p.groups, p.blocks, p.perRow, p.size == 2
 	to, s, z, codes, ws, wz := &dst[0], &scale[0], &sum[0], &p.codes[0], &p.scale[0], &p.zero[0]
@@ -210,9 +221,9 @@ func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float
 	case p.by == dotsVNNI512 && rows == 1:
 		int4A8Panel1VNNI(to, x, s, z, codes, ws, wz, blocks, groups)
 	case p.by == dotsVNNI512 && wide:
-		int4A16Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
+		int4A16Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
 	case p.by == dotsVNNI512:
-		int4A8Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
+		int4A8Panel4VNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
 	case p.by == dotsVNNI && rows == 1 && wide:
 		int4A16Panel1AVXVNNI(to, x, s, z, codes, ws, wz, blocks, groups)
 	case p.by == dotsVNNI && rows == 1:
@@ -221,35 +232,52 @@ func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float
 		int4A16Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
 	case rows == 1:
 		int4A8Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
+	case p.by == dotsAVX2 && !wide:
+		clearTile(dst, ldd, rows)
+		int4A8Panel2AVX2(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
 	default:
+		clearTile(dst, ldd, rows)
 		p.halves(dst, ldd, x, scale, sum)
 	}
 }
 
-// halves multiplies four rows of AVX2's width: eight outputs and one group at a time.
+// halves multiplies four rows of AVX2's width, eight outputs at a time.
 func (p *int4Panel) halves(dst []float32, ldd int, x unsafe.Pointer, scale []float32, sum []int32) {
-	clearTile(dst, ldd)
 	for half := 0; half < PanelWidth; half += halfPanel {
+		if p.by == dotsAVX2 {
+			int4A16Half4AVX2(&dst[half], ldd, x, p.perRow, &scale[0], &sum[0], &p.codes[half], &p.scale[half], &p.zero[half], p.blocks, p.groups)
+			continue
+		}
 		for g := range p.groups {
 			xg, codes := unsafe.Add(x, p.size*g*p.blocks*Int4Block), &p.codes[g*p.blocks*PanelWidth+half]
 			ws, wz := &p.scale[g*PanelWidth+half], &p.zero[g*PanelWidth+half]
-			switch to := &dst[half]; {
-			case p.by == dotsVNNI && p.size == 2:
-				int4A16Half4AVXVNNI(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
-			case p.by == dotsVNNI:
-				int4A8Half4AVXVNNI(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
-			case p.size == 2:
-				int4A16Half4AVX2(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
-			default:
-				int4A8Half4AVX2(to, ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
+			if p.size == 2 {
+				int4A16Half4AVXVNNI(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
+			} else {
+				int4A8Half4AVXVNNI(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
 			}
 		}
 	}
 }
 
-// clearTile zeroes the totals that the four-row kernels of AVX2 add to.
-func clearTile(dst []float32, ldd int) {
-	for r := range quantRows {
+// nextPanel tells tiles of several rows which part of the next panel to fetch while they multiply, so that memory is read all the time
+// and not by the first tile alone.
+type nextPanel struct {
+	size, part, stride int // bytes of a panel, of a tile's part of it, and of the part for each line of the tile's own
+}
+
+func newNextPanel(size, tiles int) nextPanel {
+	const line = 64
+	tiles = max(tiles, 1)
+	return nextPanel{size: size, part: size / tiles, stride: line / tiles}
+}
+
+// ahead is how far behind the start of a panel the part of a tile begins.
+func (n nextPanel) ahead(tile int) int { return n.size + n.part*tile }
+
+// clearTile zeroes the totals that these kernels add to.
+func clearTile(dst []float32, ldd, rows int) {
+	for r := range rows {
 		clear(dst[r*ldd : r*ldd+PanelWidth])
 	}
 }

@@ -75,8 +75,10 @@ end:
 	VZEROUPPER
 	RET
 
-// func int8Panel4VNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
-TEXT ·int8Panel4VNNI(SB), NOSPLIT, $0-80
+// func int8Panel4VNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
+//
+// Weights from ahead bytes behind w on are fetched into the cache, stride bytes a step; so are codes below.
+TEXT ·int8Panel4VNNI(SB), NOSPLIT, $0-96
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
 	MOVQ x+16(FP), SI
@@ -89,13 +91,16 @@ TEXT ·int8Panel4VNNI(SB), NOSPLIT, $0-80
 	MOVQ zero+56(FP), R12
 	MOVQ wScale+64(FP), R9
 	MOVQ wSum+72(FP), R10
+	MOVQ ahead+80(FP), BX
+	ADDQ DX, BX
+	MOVQ stride+88(FP), R14
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 step4:
-	PREFETCHT0 2048(DX)
+	PREFETCHT0 (BX)
 	VMOVDQU32 (DX), Z8
 	VPBROADCASTD (SI), Z4
 	VPBROADCASTD (SI)(R8*1), Z5
@@ -108,6 +113,7 @@ step4:
 	ADDQ $4, SI
 	ADDQ $4, AX
 	ADDQ $64, DX
+	ADDQ R14, BX
 	DECQ CX
 	JNZ  step4
 
@@ -268,9 +274,8 @@ block:
 	GROUPENDZ(Z0, Z16, (R12), (R11), Z12) \
 	GROUPENDZ(Z1, Z17, (R12)(R15*1), (R11)(R15*1), Z12) \
 	GROUPENDZ(Z2, Z18, (R12)(R15*2), (R11)(R15*2), Z12) \
-	LEAQ (R12)(R15*2), R14 \
-	LEAQ (R11)(R15*2), CX \
-	GROUPENDZ(Z3, Z19, (R14)(R15*1), (CX)(R15*1), Z12) \
+	LEAQ (R15)(R15*2), CX \
+	GROUPENDZ(Z3, Z19, (R12)(CX*1), (R11)(CX*1), Z12) \
 	NEXTGROUP
 
 #define STORE4 \
@@ -280,8 +285,8 @@ block:
 	VMOVUPS Z18, (DI) \
 	VMOVUPS Z19, (DI)(R13*1)
 
-// func int4A16Panel4VNNI(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
-TEXT ·int4A16Panel4VNNI(SB), NOSPLIT, $0-88
+// func int4A16Panel4VNNI(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
+TEXT ·int4A16Panel4VNNI(SB), NOSPLIT, $0-104
 	MASK(0x000F000F)
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
@@ -293,6 +298,8 @@ TEXT ·int4A16Panel4VNNI(SB), NOSPLIT, $0-88
 	MOVQ wScale+56(FP), R9
 	MOVQ wZero+64(FP), R10
 	MOVQ groups+80(FP), BX
+	MOVQ ahead+88(FP), R14
+	ADDQ DX, R14
 	START4
 
 group:
@@ -307,6 +314,8 @@ group:
 	VPXORD Z7, Z7, Z7
 
 block:
+	PREFETCHT0 (R14)
+	ADDQ stride+96(FP), R14
 	VMOVDQU32 (DX), Z8
 	UNPACK16
 	VPDPWSSD.BCST (SI), Z8, Z0
@@ -343,8 +352,8 @@ block:
 	VZEROUPPER
 	RET
 
-// func int4A8Panel4VNNI(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
-TEXT ·int4A8Panel4VNNI(SB), NOSPLIT, $0-88
+// func int4A8Panel4VNNI(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
+TEXT ·int4A8Panel4VNNI(SB), NOSPLIT, $0-104
 	MASK(0x0F0F0F0F)
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
@@ -356,6 +365,8 @@ TEXT ·int4A8Panel4VNNI(SB), NOSPLIT, $0-88
 	MOVQ wScale+56(FP), R9
 	MOVQ wZero+64(FP), R10
 	MOVQ groups+80(FP), BX
+	MOVQ ahead+88(FP), R14
+	ADDQ DX, R14
 	START4
 
 group:
@@ -370,6 +381,8 @@ group:
 	VPXORD Z7, Z7, Z7
 
 block:
+	PREFETCHT0 (R14)
+	ADDQ stride+96(FP), R14
 	VMOVDQU32 (DX), Z8
 	UNPACK8
 	VPDPBUSD.BCST (SI), Z8, Z0

@@ -109,8 +109,10 @@ end8:
 	VZEROUPPER
 	RET
 
-// func int8Panel4AVXVNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32)
-TEXT ·int8Panel4AVXVNNI(SB), NOSPLIT, $0-80
+// func int8Panel4AVXVNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
+//
+// Weights from ahead bytes behind w on are fetched into the cache, stride bytes a step.
+TEXT ·int8Panel4AVXVNNI(SB), NOSPLIT, $0-96
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
 	MOVQ x+16(FP), SI
@@ -123,6 +125,9 @@ TEXT ·int8Panel4AVXVNNI(SB), NOSPLIT, $0-80
 	MOVQ zero+56(FP), R12
 	MOVQ wScale+64(FP), R9
 	MOVQ wSum+72(FP), R10
+	MOVQ ahead+80(FP), BX
+	ADDQ DX, BX
+	MOVQ stride+88(FP), R14
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -133,7 +138,7 @@ TEXT ·int8Panel4AVXVNNI(SB), NOSPLIT, $0-80
 	VPXOR Y7, Y7, Y7
 
 step84:
-	PREFETCHT0 2048(DX)
+	PREFETCHT0 (BX)
 	VMOVDQU (DX), Y9
 	VMOVDQU 32(DX), Y10
 	VPBROADCASTD (SI), Y8
@@ -151,6 +156,7 @@ step84:
 	ADDQ $4, SI
 	ADDQ $4, AX
 	ADDQ $64, DX
+	ADDQ R14, BX
 	DECQ CX
 	JNZ  step84
 

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -90,5 +91,26 @@ func BenchmarkInt8(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// BenchmarkQuantRows multiplies many rows by matrices of a layer's size, which stay in the cache: the arithmetic of prefill and batches.
+func BenchmarkQuantRows(b *testing.B) {
+	const k, outs, group = 1024, 1024, 64
+	w4 := NewInt4(outs, k, group)
+	w8, wScale, wSum := make([]int8, outs*k), make([]float32, outs), make([]int32, outs)
+	for _, rows := range []int{2, 4, 8, 64} {
+		x16, x8, xu, dst := make([]int16, rows*k), make([]int8, rows*k), make([]uint8, rows*k), make([]float32, rows*outs)
+		scale, sum := make([]float32, rows*k/group), make([]int32, rows*k/group)
+		macs := float64(rows) * outs * k
+		b.Run(fmt.Sprintf("int4-a16/%d", rows), func(b *testing.B) {
+			benchQuant(b, 1, 1, int64(len(w4.Codes)*4), macs, func(int) { MatMulInt4A16(dst, outs, x16, scale, sum, w4, rows, outs) })
+		})
+		b.Run(fmt.Sprintf("int4-a8/%d", rows), func(b *testing.B) {
+			benchQuant(b, 1, 1, int64(len(w4.Codes)*4), macs, func(int) { MatMulInt4A8(dst, outs, x8, scale, sum, w4, rows, outs) })
+		})
+		b.Run(fmt.Sprintf("int8/%d", rows), func(b *testing.B) {
+			benchQuant(b, 1, 1, int64(len(w8)), macs, func(int) { MatMulInt8(dst, outs, xu, scale, sum, w8, wScale, wSum, rows, k, outs) })
+		})
 	}
 }

@@ -88,6 +88,7 @@ type Model struct {
 	cfg      config
 	defaults defaults
 	encoder  *prompt.Encoder
+	writing  *writing // nil: any
 	prompts  *prompt.Builder
 	talker   *talker.Model
 	pred     *predictor.Model
@@ -265,6 +266,7 @@ func (m *Model) readConfigs(fsys fs.FS) (cc codec.Config, err error) {
 	if err := m.cfg.validate(); err != nil {
 		return cc, fmt.Errorf("config.json: %w", err)
 	}
+	m.writing = writingOf(m.cfg.Talker.Languages)
 	if m.defaults, err = readDefaults(fsys); err != nil {
 		return cc, err
 	}

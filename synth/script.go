@@ -26,6 +26,10 @@ type script struct {
 	tokens *tokenizer.Stream
 	space  string // at the end of the segment under way, held back
 	runes  int
+
+	letters tally       // of a text in pieces: others are checked before
+	held    []text.Part // that are in no segment, while most letters are foreign
+	foreign error       // why text in a script that is not known was refused
 }
 
 // segment is a part of a text that is spoken by itself.
@@ -51,13 +55,16 @@ func tokenScript(ids []int) *script {
 	return &script{ended: true, segments: []segment{{ids: ids, ended: true}}}
 }
 
-// write adds text. Text of more than MaxTextRunes characters in all, and what is not
-// UTF-8, is a *RequestError.
+// write adds text. Text of more than MaxTextRunes characters in all, what is not UTF-8,
+// and text in a script that is not known is a *RequestError.
 func (s *script) write(piece string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	switch {
+	case s.ended:
 		return requestErrorf("input", "text after the end of the text")
+	case s.foreign != nil:
+		return s.foreign
 	}
 	for i := range len(piece) {
 		if utf8.RuneStart(piece[i]) { // a piece may begin within a character
@@ -74,20 +81,22 @@ func (s *script) write(piece string) error {
 	if err != nil {
 		return &RequestError{Param: "input", Message: strings.TrimPrefix(err.Error(), "text: ")}
 	}
-	s.addAll(parts)
-	return nil
+	return s.take(parts)
 }
 
-// flush ends the segment under way, if there is something in it to say.
-func (s *script) flush() {
+// flush ends the segment under way, if there is something in it to say. It is a
+// *RequestError if that would be spoken but for its script.
+func (s *script) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended {
-		s.addAll(s.cut.Flush())
+	if s.ended {
+		return nil
 	}
+	return s.judge(s.cut.Flush())
 }
 
-// end ends the text. One that has nothing to say is a *RequestError.
+// end ends the text. One that has nothing to say, or is in a script that is not known, is
+// a *RequestError.
 func (s *script) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,6 +110,9 @@ func (s *script) end() error {
 
 // close ends the last segment and looks at the whole.
 func (s *script) close() error {
+	if s.foreign != nil {
+		return s.foreign
+	}
 	if err := s.endLast(); err != nil {
 		return err
 	}
@@ -118,7 +130,9 @@ func (s *script) endLast() error {
 	if err != nil {
 		return &RequestError{Param: "input", Message: strings.TrimPrefix(err.Error(), "text: ")}
 	}
-	s.addAll(parts)
+	if err := s.judge(parts); err != nil {
+		return err
+	}
 	if last := s.last(); last != nil {
 		last.text = append(last.text, s.space...)
 		last.ids = append(last.ids, s.tokens.Write(s.space)...)
@@ -127,10 +141,35 @@ func (s *script) endLast() error {
 	return nil
 }
 
-func (s *script) addAll(parts []text.Part) {
+// take takes parts of the text. They come into the segments, where they are spoken, once
+// at least half of the letters so far are of scripts that the checkpoint knows. Each letter
+// is looked at by itself, so that it does not matter how the text was cut.
+func (s *script) take(parts []text.Part) error {
 	for _, p := range parts {
+		for _, r := range p.Text {
+			if s.letters.add(r); s.foreign == nil && s.letters.isSettled() {
+				s.foreign = s.letters.refusal()
+			}
+		}
+	}
+	s.held = append(s.held, parts...)
+	if s.foreign != nil || s.letters.isForeign() {
+		return s.foreign
+	}
+	for _, p := range s.held {
 		s.add(p)
 	}
+	s.held = nil
+	return nil
+}
+
+// judge takes parts of the text, behind which all that came is to be spoken.
+func (s *script) judge(parts []text.Part) error {
+	if err := s.take(parts); err != nil {
+		return err
+	}
+	s.foreign = s.letters.refusal()
+	return s.foreign
 }
 
 // add takes a part of the text into the segment under way.

@@ -44,6 +44,9 @@ func (m *Model) planWhole(r Request) (*plan, error) {
 	if !text.Speakable(clean) {
 		return nil, requestErrorf("input", "%q has no letter and no number, nothing to say", abridged(clean))
 	}
+	if err := m.writing.check(clean); err != nil {
+		return nil, err
+	}
 	p, err := m.plan(r)
 	if err != nil {
 		return nil, err
@@ -60,7 +63,8 @@ func (m *Model) planWhole(r Request) (*plan, error) {
 // SpeakPieces admits a request whose text comes later, through the stream's Write and
 // End. Its text must be empty. Speech begins before the text has ended, in the streaming
 // layout; what is said is the same as if Speak had been given all of the text in that
-// layout.
+// layout. But once a text has 64 letters, most of them in a script that the checkpoint does
+// not know, it is refused, whatever would follow.
 func (m *Model) SpeakPieces(ctx context.Context, r Request) (*Stream, error) {
 	switch {
 	case r.Text != "":
@@ -76,6 +80,7 @@ func (m *Model) SpeakPieces(ctx context.Context, r Request) (*Stream, error) {
 	if err := m.planPositions(p); err != nil {
 		return nil, err
 	}
+	p.script.letters.writing = m.writing
 	return m.admit(ctx, p, true)
 }
 
@@ -255,11 +260,13 @@ func cleanText(param, s string) (string, error) {
 	return clean, nil
 }
 
+// abridgedRunes is how many characters of a text a message shows.
+const abridgedRunes = 40
+
 // abridged shortens text for a message.
 func abridged(s string) string {
-	const most = 40
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(s); len(runes) > abridgedRunes {
+		return string(runes[:abridgedRunes]) + "…"
 	}
 	return s
 }

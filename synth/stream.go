@@ -200,16 +200,20 @@ func (s *Stream) Write(piece string) error {
 	return s.tell(func(text *script) error { return text.write(piece) })
 }
 
-// Flush speaks what was written so far as if a sentence ended there.
-func (s *Stream) Flush() error {
-	return s.tell(func(text *script) error { text.flush(); return nil })
-}
+// Flush speaks what was written so far as if a sentence ended there. If most of it is in a
+// script that the checkpoint does not know it is a *RequestError, which ends the stream.
+func (s *Stream) Flush() error { return s.settle((*script).flush) }
 
-// End says that the text of a stream of SpeakPieces is complete. Without anything to say
-// it is a *RequestError, which ends the stream.
-func (s *Stream) End() error {
-	err := s.tell((*script).end)
-	if err != nil {
+// End says that the text of a stream of SpeakPieces is complete. Without anything to say,
+// or mostly in a script that the checkpoint does not know, it is a *RequestError, which ends
+// the stream.
+func (s *Stream) End() error { return s.settle((*script).end) }
+
+// settle makes a change after which there is something to be spoken, or an error for the
+// reader as well.
+func (s *Stream) settle(change func(*script) error) error {
+	err := s.tell(change)
+	if err != nil && s.open {
 		s.deliverError(err)
 	}
 	return err

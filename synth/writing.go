@@ -1,0 +1,157 @@
+package synth
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A checkpoint that never heard a script makes noise of it, and ends as if it had spoken.
+// So a text is refused if more than half of its letters are of scripts that no language of
+// the checkpoint is written in. Digits, marks, emoji and letters of no script (µ, 𝐀) count
+// on neither side; a foreign name or symbol in a text is left to the model.
+
+// foreignLetters is how many letters a text in pieces has at least before it is refused
+// while it may still go on: more than a name or a title that a text begins with, and less
+// than a language model writes in two seconds. Nothing is spoken before that.
+const foreignLetters = 64
+
+// scriptsOf has the Unicode scripts of the languages of the published checkpoints, by the
+// names of codec_language_id.
+var scriptsOf = func() map[string][]string {
+	list := map[string][]string{
+		"chinese": {"Han"}, "japanese": {"Han", "Hiragana", "Katakana"}, "korean": {"Hangul", "Han"}, "russian": {"Cyrillic"},
+	}
+	for _, name := range []string{"english", "french", "german", "italian", "portuguese", "spanish"} {
+		list[name] = []string{"Latin"}
+	}
+	return list
+}()
+
+// dialectOf has the languages of the published dialects.
+var dialectOf = map[string]string{"beijing_dialect": "chinese", "sichuan_dialect": "chinese"}
+
+// writing is what the languages of a checkpoint are written in. A nil *writing refuses
+// nothing.
+type writing struct {
+	languages []string // sorted
+	scripts   []string // names of tables, sorted
+	tables    []*unicode.RangeTable
+}
+
+// writingOf returns the scripts of the languages that config.json names. It is nil, so that
+// nothing is refused, if there are none or one is not known; and if all of the published
+// languages are there: checkpoints that were tuned for further languages keep that list.
+func writingOf(ids map[string]int) *writing {
+	languages, scripts := map[string]bool{}, map[string]bool{}
+	for name := range ids {
+		if language, ok := dialectOf[name]; ok {
+			name = language
+		}
+		if scriptsOf[name] == nil {
+			return nil
+		}
+		languages[name] = true
+		for _, script := range scriptsOf[name] {
+			scripts[script] = true
+		}
+	}
+	if len(languages) == 0 || len(languages) == len(scriptsOf) {
+		return nil
+	}
+	w := &writing{languages: slices.Sorted(maps.Keys(languages)), scripts: slices.Sorted(maps.Keys(scripts))}
+	w.tables = append(w.tables, unicode.Latin) // every language has names and abbreviations in it
+	for _, name := range w.scripts {
+		w.tables = append(w.tables, unicode.Scripts[name])
+	}
+	return w
+}
+
+// check refuses a text that is not written in the checkpoint's scripts.
+func (w *writing) check(s string) error {
+	if w == nil {
+		return nil
+	}
+	t := tally{writing: w}
+	for _, r := range s {
+		t.add(r)
+	}
+	return t.refusal()
+}
+
+// tally counts the letters of a text as it becomes known.
+type tally struct {
+	writing *writing
+	head    []rune // of the text, what a message shows of it
+	known   int    // letters of the checkpoint's scripts
+	foreign int    // of others
+	scripts map[string]int
+	last    string // the script of the last foreign letter
+}
+
+// add counts a character.
+func (t *tally) add(r rune) {
+	if t.writing == nil {
+		return
+	}
+	if len(t.head) <= abridgedRunes {
+		t.head = append(t.head, r)
+	}
+	switch {
+	case !unicode.IsLetter(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r): // fillers of Hangul are not seen
+	case unicode.In(r, t.writing.tables...):
+		t.known++
+	case unicode.In(r, unicode.Common, unicode.Inherited):
+	default:
+		t.foreign++
+		if t.scripts == nil {
+			t.scripts = map[string]int{}
+		}
+		t.last = scriptOf(r, t.last)
+		t.scripts[t.last]++
+	}
+}
+
+// scriptOf returns the script of a letter, which may be that of the last one.
+func scriptOf(r rune, last string) string {
+	if table := unicode.Scripts[last]; table != nil && unicode.Is(table, r) {
+		return last
+	}
+	for name, table := range unicode.Scripts {
+		if unicode.Is(table, r) {
+			return name
+		}
+	}
+	return "an unknown" // of a Unicode version that lists the letter and not its script
+}
+
+// isForeign tells whether more than half of the letters are foreign.
+func (t *tally) isForeign() bool { return t.foreign > t.known }
+
+// isSettled tells whether a text in pieces is refused before its end.
+func (t *tally) isSettled() bool { return t.isForeign() && t.foreign+t.known >= foreignLetters }
+
+// refusal is the *RequestError of a text that ends here, or nil.
+func (t *tally) refusal() error {
+	if !t.isForeign() {
+		return nil
+	}
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(t.scripts)), func(a, b string) int { return t.scripts[a] - t.scripts[b] })
+	is := "is"
+	if t.scripts[most] < t.foreign+t.known {
+		is = "is mostly"
+	}
+	w := t.writing
+	return requestErrorf("input", "%q %s in %s script; this checkpoint speaks %s, in %s script",
+		abridged(string(t.head)), is, strings.ReplaceAll(most, "_", " "), enumerated(w.languages), enumerated(w.scripts))
+}
+
+// enumerated joins words as a sentence does.
+func enumerated(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return fmt.Sprintf("%s and %s", strings.Join(words[:n], ", "), words[n])
+	}
+	return words[0]
+}

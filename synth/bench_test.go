@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -56,13 +57,20 @@ func BenchmarkTalkerStep(b *testing.B) {
 	}
 }
 
-// BenchmarkPredictorFrame is all residual steps of one frame.
+// BenchmarkPredictorFrame is all residual steps of one frame of so many streams.
 func BenchmarkPredictorFrame(b *testing.B) {
 	m := benchModel(b)
-	u := benchUtterance(b, m)
-	b.ReportAllocs()
-	for b.Loop() {
-		m.engine.fillCodes([]*utterance{u})
+	for _, streams := range []int{1, 8} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			us := make([]*utterance, streams)
+			for i := range us {
+				us[i] = benchUtterance(b, m)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				m.engine.fillCodes(us)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -265,6 +266,9 @@ func (s *Server) elevenRequest(p elevenParams, text string, info synth.Info) (sy
 // elevenNames puts our names of fields into ElevenLabs'. A voice that there is not is 404,
 // as a path is.
 func elevenNames(err error) error {
+	if request := (*synth.RequestError)(nil); errors.As(err, &request) {
+		err = requestError(request)
+	}
 	e, ok := err.(*Error)
 	if !ok {
 		return err

@@ -94,7 +94,7 @@ func foreignEleven(t *testing.T, r *running) {
 		c := r.eleven(strings.ReplaceAll(elevenSinglePath, "ryan", "default"), nil)
 		c.say(messages...)
 		h, end := c.single()
-		if h.final || len(h.audio) > 0 || h.err == nil || h.err.Error != "invalid_value" || end.Code != 1008 || !strings.Contains(h.err.Message, "is in Han script; this checkpoint speaks english") {
+		if h.final || len(h.audio) > 0 || h.err == nil || h.err.Error != "invalid_value" || end.Code != 1008 || !strings.HasPrefix(h.err.Message, "text: ") || !strings.Contains(h.err.Message, "is in Han script; this checkpoint speaks english") {
 			t.Errorf("%s: final %v, %d bytes, error %+v, end %v", name, h.final, len(h.audio), h.err, end)
 		}
 	}

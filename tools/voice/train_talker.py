@@ -22,7 +22,7 @@ import torch.nn.functional as F
 import paths
 import phonemes
 import tokenizer as tok
-from talker_model import ENTRIES, GROUPS, IDS, TEACHER, Talker, config, prompt
+from talker_model import ENTRIES, GROUPS, IDS, TEACHER, Layer, Talker, config, prompt
 from train_codec import HELD_EVERY
 
 SEED = 3
@@ -185,6 +185,8 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     torch.manual_seed(SEED)
+    torch._dynamo.config.recompile_limit = 64              # layers with and without probe, dropout, gradients
+    Layer.forward = torch.compile(Layer.forward, dynamic=True)
     sampler = Sampler()
     place = torch.device(paths.DEVICE)
     model = Talker(config(sampler.vocab)).to(place)

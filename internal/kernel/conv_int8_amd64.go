@@ -57,7 +57,7 @@ func convInt8(dst []float32, ldd int, x *ConvCodes, step, taps, dilation int, w 
 		ldx: step * kp, tapStep: dilation * kp, rowStep: 8 * step, tapRows: 8 * dilation, taps: taps, fours: kp / 4,
 		panelStep: PanelWidth * taps * kp, sumStep: 4 * PanelWidth * taps,
 	}
-	wide := level == cpu.AVX512
+	wide, by := level == cpu.AVX512, activeDots()
 	var biases [2 * PanelWidth]float32
 	var last [convRowsAVX2 * PanelWidth]float32 // sums of an incomplete panel on AVX2
 	a.bias = &biases[0]
@@ -85,10 +85,13 @@ func convInt8(dst []float32, ldd int, x *ConvCodes, step, taps, dilation int, w 
 			}
 			a.sum = a.wSum
 			a.x, a.rows, a.tiles = &x.Codes[r*step*kp], &x.Rows[r*step], tiles
-			if wide {
+			switch {
+			case wide:
 				a.runAVX512(tile, panels)
-			} else {
-				a.run(tile)
+			case by == dotsVNNI:
+				a.runAVXVNNI(tile)
+			default:
+				a.runAVX2(tile)
 			}
 			for i := 0; aside && i < tile; i++ {
 				copy(dst[(r+i)*ldd+o:(r+i)*ldd+outs], last[i*PanelWidth:])
@@ -114,8 +117,8 @@ func convTile(rows, r int) (height, count int) {
 	return low, (rows - r) / low
 }
 
-// run does the tiles of a height.
-func (a *convInt8Args) run(rows int) {
+// runAVX2 does the tiles of a height.
+func (a *convInt8Args) runAVX2(rows int) {
 	switch rows {
 	case 1:
 		convInt8x1AVX2(a)

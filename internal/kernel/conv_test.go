@@ -39,6 +39,14 @@ func convCases() []convCase {
 		convCase{rows: 16, in: 70, outs: 40, taps: 5, dilation: 2, step: 1, bias: true},
 		convCase{rows: 20, in: 300, outs: 70, taps: 2, dilation: 2, step: 1, gap: 3, bias: true},
 		convCase{rows: 15, in: 101, outs: 50, taps: 4, dilation: 1, step: 1},
+		// Few rows of more than a few inputs, fours of them even and odd.
+		convCase{rows: 1, in: 64, outs: 33, taps: 3, dilation: 1, step: 1, bias: true},
+		convCase{rows: 1, in: 27, outs: 16, taps: 2, dilation: 2, step: 1, gap: 1},
+		convCase{rows: 2, in: 49, outs: 40, taps: 3, dilation: 1, step: 2, bias: true},
+		convCase{rows: 2, in: 24, outs: 15, taps: 1, dilation: 1, step: 1},
+		convCase{rows: 3, in: 33, outs: 17, taps: 4, dilation: 3, step: 1, gap: 2, bias: true},
+		convCase{rows: 3, in: 80, outs: 32, taps: 2, dilation: 1, step: 1},
+		convCase{rows: 7, in: 53, outs: 48, taps: 3, dilation: 1, step: 1, bias: true},
 		convCase{rows: 3, in: 0, outs: 20, taps: 2, dilation: 1, step: 1, bias: true},
 		convCase{rows: 0, in: 4, outs: 20, taps: 2, dilation: 1, step: 1, bias: true},
 	)

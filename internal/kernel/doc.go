@@ -2,9 +2,10 @@
 // and the element-wise functions between them, on plain slices. It knows no model and allocates nothing.
 //
 // Every primitive has a plain Go twin (files *_generic.go), which is the specification and what runs where there is no
-// assembly, and versions in assembly for AVX2 with FMA and for AVX-512 (files *_avx2_amd64.s and *_avx512_amd64.s). The
-// exported function checks lengths, panics if they do not fit, and hands over to the version of the current level (see Level).
-// The build tag purego leaves all assembly out.
+// assembly, and versions in assembly for AVX2 with FMA and for AVX-512 (files *_avx2_amd64.s and *_avx512_amd64.s), some of them also
+// for AVX2 with the dot products of AVX-VNNI (*_avxvnni_amd64.s). Headers (*.h) hold what such files share. The exported
+// function checks lengths, panics if they do not fit, and hands over to the version of the current level (see Level). The build
+// tag purego leaves all assembly out.
 //
 // # Order of sums
 //

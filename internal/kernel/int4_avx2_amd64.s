@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "int4_avx2_amd64.h"
 
 // Products of quantized activations and 4-bit weights over a panel of 16 outputs, one group after the other.
 //
@@ -12,7 +13,7 @@
 // 8-bit activations: bytes under the mask 0x0F are unsigned, activations signed, for VPMADDUBSW. A word takes four blocks,
 // 4 * 4 * 15 * 127 = 30480, before it is widened.
 //
-// The end of a group, for each output: total += float32(sum - zero * activation sum) * (activation scale * weight scale).
+// The end of a group is in the header.
 
 DATA nibbleLow<>+0(SB)/4, $0x000F000F
 GLOBL nibbleLow<>(SB), RODATA|NOPTR, $4
@@ -22,19 +23,6 @@ DATA nibbleByte<>+0(SB)/4, $0x0F0F0F0F
 GLOBL nibbleByte<>(SB), RODATA|NOPTR, $4
 DATA onesWord<>+0(SB)/4, $0x00010001
 GLOBL onesWord<>(SB), RODATA|NOPTR, $4
-
-// GROUPEND adds a group's integer sums s to the totals. zp: 8 zero points (bytes) in memory, ws: 8 weight scales in memory,
-// asum and ascale: the row's sum and scale in memory; t and u are free.
-#define GROUPEND(s, total, zp, ws, asum, ascale, t, u) \
-	VPMOVZXBD    zp, t \
-	VPBROADCASTD asum, u \
-	VPMULLD      u, t, t \
-	VPSUBD       t, s, s \
-	VCVTDQ2PS    s, s \
-	VBROADCASTSS ascale, t \
-	VMULPS       ws, t, t \
-	VMULPS       t, s, s \
-	VADDPS       s, total, total
 
 // WORDS4: eight inputs of eight outputs, lanes in Y8, times activations at x; sums into a (plain) and b (times 16).
 // Y14, Y15 are the masks, Y9-Y11 free.
@@ -295,26 +283,6 @@ block8:
 	VPMADDUBSW   Y12, Y11, Y12 \
 	VPADDW       Y13, a, a \
 	VPADDW       Y12, b, b
-
-// ROWEND8 ends a group of one of two rows: sums a (outputs 0-7) and b, totals in memory at to. asum and ascale: the row's sum and scale
-// in memory; zero points are in Y8 and Y9, scales of the weights in Y10 and Y11, Y12 and Y13 are free.
-#define ROWEND8(a, b, asum, ascale, to, to2) \
-	VPBROADCASTD asum, Y12 \
-	VPMULLD      Y12, Y8, Y13 \
-	VPSUBD       Y13, a, a \
-	VPMULLD      Y12, Y9, Y13 \
-	VPSUBD       Y13, b, b \
-	VCVTDQ2PS    a, a \
-	VCVTDQ2PS    b, b \
-	VBROADCASTSS ascale, Y12 \
-	VMULPS       Y10, Y12, Y13 \
-	VMULPS       Y13, a, a \
-	VMULPS       Y11, Y12, Y13 \
-	VMULPS       Y13, b, b \
-	VADDPS       to, a, a \
-	VADDPS       to2, b, b \
-	VMOVUPS      a, to \
-	VMOVUPS      b, to2
 
 // func int4A8Panel2AVX2(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 //

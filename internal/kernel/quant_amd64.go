@@ -51,13 +51,13 @@ func int8Panel1AVXVNNI(dst *float32, x *uint8, w *int8, steps int, scale *float3
 func int4A16Panel1AVXVNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A16Half4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+func int4A16Panel4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 
 //go:noescape
 func int4A8Panel1AVXVNNI(dst *float32, x unsafe.Pointer, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups int)
 
 //go:noescape
-func int4A8Half4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+func int4A8Panel4AVXVNNI(dst *float32, ldd int, x unsafe.Pointer, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
 
 //go:noescape
 func int8Panel4AVXVNNI(dst *float32, ldd int, x *uint8, ldx int, w *int8, steps int, scale *float32, zero *int32, wScale *float32, wSum *int32, ahead, stride int)
@@ -228,35 +228,24 @@ func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float
 		int4A16Panel1AVXVNNI(to, x, s, z, codes, ws, wz, blocks, groups)
 	case p.by == dotsVNNI && rows == 1:
 		int4A8Panel1AVXVNNI(to, x, s, z, codes, ws, wz, blocks, groups)
+	case p.by == dotsVNNI && wide:
+		clearTile(dst, ldd, rows)
+		int4A16Panel4AVXVNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
+	case p.by == dotsVNNI:
+		clearTile(dst, ldd, rows)
+		int4A8Panel4AVXVNNI(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
 	case rows == 1 && wide:
 		int4A16Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
 	case rows == 1:
 		int4A8Panel1AVX2(to, x, s, z, codes, ws, wz, blocks, groups)
-	case p.by == dotsAVX2 && !wide:
+	case wide:
 		clearTile(dst, ldd, rows)
-		int4A8Panel2AVX2(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
+		int4A16Half4AVX2(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
+		to, codes, ws, wz = &dst[halfPanel], &p.codes[halfPanel], &p.scale[halfPanel], &p.zero[halfPanel]
+		int4A16Half4AVX2(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups)
 	default:
 		clearTile(dst, ldd, rows)
-		p.halves(dst, ldd, x, scale, sum)
-	}
-}
-
-// halves multiplies four rows of AVX2's width, eight outputs at a time.
-func (p *int4Panel) halves(dst []float32, ldd int, x unsafe.Pointer, scale []float32, sum []int32) {
-	for half := 0; half < PanelWidth; half += halfPanel {
-		if p.by == dotsAVX2 {
-			int4A16Half4AVX2(&dst[half], ldd, x, p.perRow, &scale[0], &sum[0], &p.codes[half], &p.scale[half], &p.zero[half], p.blocks, p.groups)
-			continue
-		}
-		for g := range p.groups {
-			xg, codes := unsafe.Add(x, p.size*g*p.blocks*Int4Block), &p.codes[g*p.blocks*PanelWidth+half]
-			ws, wz := &p.scale[g*PanelWidth+half], &p.zero[g*PanelWidth+half]
-			if p.size == 2 {
-				int4A16Half4AVXVNNI(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
-			} else {
-				int4A8Half4AVXVNNI(&dst[half], ldd, xg, p.perRow, &scale[g], &sum[g], codes, ws, wz, p.blocks, p.groups)
-			}
-		}
+		int4A8Panel2AVX2(to, ldd, x, ldx, s, z, codes, ws, wz, blocks, groups, p.ahead, p.stride)
 	}
 }
 

@@ -1,22 +1,11 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "avxvnni_amd64.h"
+#include "int4_avx2_amd64.h"
 
 // Products of quantized activations and packed weights over a panel of 16 outputs, on AVX2 with AVX-VNNI: the dot products of AVX-512
 // VNNI at half the width. Layouts and ends are those of the AVX2 files; sums of integers are exact, so all bits are equal.
-//
-// The assembler knows these instructions in their AVX-512 form alone. DPBUSD and DPWSSD write the VEX form, three registers by
-// number: acc += a * b, four unsigned bytes of a by four signed ones of b, or two words by two, in each lane of 32 bits.
-
-#define VEXDP(opcode, a, b, acc) \
-	BYTE $0xC4; \
-	BYTE $(((1-acc/8)<<7)|0x40|((1-b/8)<<5)|0x02); \
-	BYTE $(((15-a)<<3)|0x05); \
-	BYTE $opcode; \
-	BYTE $(0xC0|((acc%8)<<3)|(b%8))
-
-#define DPBUSD(a, b, acc) VEXDP(0x50, a, b, acc)
-#define DPWSSD(a, b, acc) VEXDP(0x52, a, b, acc)
 
 DATA vnniLow<>+0(SB)/4, $0x000F000F
 GLOBL vnniLow<>(SB), RODATA|NOPTR, $4
@@ -170,19 +159,6 @@ step84:
 	VZEROUPPER
 	RET
 
-// GROUPENDY adds a group's integer sums s to the totals. zp: 8 zero points (bytes) in memory, ws: 8 weight scales in memory,
-// asum and ascale: the row's sum and scale in memory; t and u are free.
-#define GROUPENDY(s, total, zp, ws, asum, ascale, t, u) \
-	VPMOVZXBD    zp, t \
-	VPBROADCASTD asum, u \
-	VPMULLD      u, t, t \
-	VPSUBD       t, s, s \
-	VCVTDQ2PS    s, s \
-	VBROADCASTSS ascale, t \
-	VMULPS       ws, t, t \
-	VMULPS       t, s, s \
-	VADDPS       s, total, total
-
 // NIBBLES: eight inputs of eight outputs at off(DX) times activations in Y12 (first four) and Y13; sums into registers a and b.
 #define NIBBLES(off, a, b) \
 	VMOVDQU off(DX), Y8 \
@@ -226,8 +202,8 @@ blockA8:
 
 	VPADDD Y2, Y0, Y0
 	VPADDD Y3, Y1, Y1
-	GROUPENDY(Y0, Y6, (R10), (R9), (R12), (R11), Y10, Y11)
-	GROUPENDY(Y1, Y7, 8(R10), 32(R9), (R12), (R11), Y10, Y11)
+	GROUPEND(Y0, Y6, (R10), (R9), (R12), (R11), Y10, Y11)
+	GROUPEND(Y1, Y7, 8(R10), 32(R9), (R12), (R11), Y10, Y11)
 	ADDQ $16, R10
 	ADDQ $64, R9
 	ADDQ $4, R11
@@ -237,75 +213,6 @@ blockA8:
 
 	VMOVUPS Y6, (DI)
 	VMOVUPS Y7, 32(DI)
-	VZEROUPPER
-	RET
-
-// ROWENDY is GROUPENDY for one of four rows, whose totals are in memory at DI; then on to the next row.
-#define ROWENDY(a) \
-	VMOVUPS (DI), Y8 \
-	GROUPENDY(a, Y8, (R10), (R9), (R12), (R11), Y9, Y10) \
-	VMOVUPS Y8, (DI) \
-	LEAQ    (DI)(R13*4), DI \
-	LEAQ    (R11)(R15*4), R11 \
-	LEAQ    (R12)(R15*4), R12
-
-// ROWA8: the masked lanes of a block in Y8 and Y9 times one row's activations; sums into registers a and b.
-#define ROWA8(x0, x1, a, b) \
-	VPBROADCASTD x0, Y10 \
-	VPBROADCASTD x1, Y11 \
-	DPBUSD(8, 10, a) \
-	DPBUSD(9, 11, b)
-
-// func int4A8Half4AVXVNNI(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
-//
-// As int4A8Half4AVX2: four rows, eight outputs, one group.
-TEXT ·int4A8Half4AVXVNNI(SB), NOSPLIT, $0-88
-	MOVQ dst+0(FP), DI
-	MOVQ ldd+8(FP), R13
-	MOVQ x+16(FP), SI
-	MOVQ ldx+24(FP), R8
-	LEAQ (SI)(R8*2), AX
-	ADDQ R8, AX
-	MOVQ scale+32(FP), R11
-	MOVQ sum+40(FP), R12
-	MOVQ codes+48(FP), DX
-	MOVQ wScale+56(FP), R9
-	MOVQ wZero+64(FP), R10
-	MOVQ blocks+72(FP), CX
-	MOVQ groups+80(FP), R15
-	VPBROADCASTD vnniByte<>(SB), Y15
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-
-blockA84:
-	VMOVDQU (DX), Y8
-	VPSRLD  $4, Y8, Y9
-	VPAND   Y15, Y8, Y8
-	VPAND   Y15, Y9, Y9
-	ROWA8(0(SI), 4(SI), 0, 4)
-	ROWA8(0(SI)(R8*1), 4(SI)(R8*1), 1, 5)
-	ROWA8(0(SI)(R8*2), 4(SI)(R8*2), 2, 6)
-	ROWA8(0(AX), 4(AX), 3, 7)
-	ADDQ    $8, SI
-	ADDQ    $8, AX
-	ADDQ    $64, DX
-	DECQ    CX
-	JNZ     blockA84
-
-	VPADDD Y4, Y0, Y0
-	VPADDD Y5, Y1, Y1
-	VPADDD Y6, Y2, Y2
-	VPADDD Y7, Y3, Y3
-	ROWENDY(Y0)
-	ROWENDY(Y1)
-	ROWENDY(Y2)
-	ROWENDY(Y3)
 	VZEROUPPER
 	RET
 
@@ -362,8 +269,8 @@ blockA16:
 	VPSRAD $4, Y3, Y3
 	VPADDD Y1, Y0, Y0
 	VPADDD Y3, Y2, Y2
-	GROUPENDY(Y0, Y6, (R10), (R9), (R12), (R11), Y10, Y11)
-	GROUPENDY(Y2, Y7, 8(R10), 32(R9), (R12), (R11), Y10, Y11)
+	GROUPEND(Y0, Y6, (R10), (R9), (R12), (R11), Y10, Y11)
+	GROUPEND(Y2, Y7, 8(R10), 32(R9), (R12), (R11), Y10, Y11)
 	ADDQ $16, R10
 	ADDQ $64, R9
 	ADDQ $4, R11
@@ -376,73 +283,157 @@ blockA16:
 	VZEROUPPER
 	RET
 
-// PAIRROWS: one masked pair of inputs in Y9, times the activations of four rows at off; sums into registers a-d. Y10 is free.
-#define PAIRROWS(off, a, b, c, d) \
-	VPBROADCASTD off(SI), Y10 \
-	DPWSSD(9, 10, a) \
-	VPBROADCASTD off(SI)(R8*1), Y10 \
-	DPWSSD(9, 10, b) \
-	VPBROADCASTD off(SI)(R8*2), Y10 \
-	DPWSSD(9, 10, c) \
-	VPBROADCASTD off(AX), Y10 \
-	DPWSSD(9, 10, d)
+// ROWS4: vectors v and w of masked lanes (outputs 0-7 and 8-15) times the activations of four rows at off; sums into registers 0-7, two a
+// row. Y12 is free.
+#define ROWS4(DP, off, v, w) \
+	VPBROADCASTD off(SI), Y12 \
+	DP(v, 12, 0) \
+	DP(w, 12, 1) \
+	VPBROADCASTD off(SI)(R8*1), Y12 \
+	DP(v, 12, 2) \
+	DP(w, 12, 3) \
+	VPBROADCASTD off(SI)(R8*2), Y12 \
+	DP(v, 12, 4) \
+	DP(w, 12, 5) \
+	VPBROADCASTD off(AX), Y12 \
+	DP(v, 12, 6) \
+	DP(w, 12, 7)
 
-// func int4A16Half4AVXVNNI(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks int, groups int)
+// SHIFTED: the lanes of a block in Y8 and Y9, shifted and masked, go to v and w.
+#define SHIFTED(bits, v, w) \
+	VPSRLD $bits, Y8, v \
+	VPSRLD $bits, Y9, w \
+	VPAND  Y15, v, v \
+	VPAND  Y15, w, w
+
+// Four rows by 16 outputs. A row's activations are loaded once for two products, and a block is unpacked once for four rows: 10 loads for
+// the 16 products of 8-bit activations, where four rows by eight outputs take 18 and two by 16 take 12; three rows take 10.7, but leave
+// over two of eight. 16 bits take 18 for 32; no room is left there for sums of inputs times 16, so each pair is shifted. Eight sums, ready
+// after five cycles, still keep CPUs with two products a cycle waiting for one cycle in five; six rows would not, but leave over two of eight.
 //
-// As int4A16Half4AVX2: four rows, eight outputs, one group.
-TEXT ·int4A16Half4AVXVNNI(SB), NOSPLIT, $0-88
+// Totals are in memory and are added to. Registers: DI, R13 = dst, distance of its rows in values; SI and AX = rows 0 and 3 of x, R8 = their
+// distance; R11, R12 = scale and sum, R15 = distance of their rows in values; DX = codes, R14 = codes to fetch; R9, R10 = wScale and wZero;
+// BX = groups left, CX = blocks left. Y0 to Y7 = sums, two a row; Y8 to Y11 = weights; Y15 = mask.
+
+#define GROUP4 \
+	LEAQ  (SI)(R8*2), AX \
+	ADDQ  R8, AX \
+	VPXOR Y0, Y0, Y0 \
+	VPXOR Y1, Y1, Y1 \
+	VPXOR Y2, Y2, Y2 \
+	VPXOR Y3, Y3, Y3 \
+	VPXOR Y4, Y4, Y4 \
+	VPXOR Y5, Y5, Y5 \
+	VPXOR Y6, Y6, Y6 \
+	VPXOR Y7, Y7, Y7
+
+// ENDROWS4 ends a group; AX and CX, free by now, become three times R15 and R13.
+#define ENDROWS4 \
+	LEAQ (R15)(R15*2), AX \
+	LEAQ (R13)(R13*2), CX \
+	VPMOVZXBD (R10), Y8 \
+	VPMOVZXBD 8(R10), Y9 \
+	VMOVUPS   (R9), Y10 \
+	VMOVUPS   32(R9), Y11 \
+	ROWEND8(Y0, Y1, (R12), (R11), (DI), 32(DI)) \
+	ROWEND8(Y2, Y3, (R12)(R15*4), (R11)(R15*4), (DI)(R13*4), 32(DI)(R13*4)) \
+	ROWEND8(Y4, Y5, (R12)(R15*8), (R11)(R15*8), (DI)(R13*8), 32(DI)(R13*8)) \
+	ROWEND8(Y6, Y7, (R12)(AX*4), (R11)(AX*4), (DI)(CX*4), 32(DI)(CX*4)) \
+	ADDQ $16, R10 \
+	ADDQ $64, R9 \
+	ADDQ $4, R11 \
+	ADDQ $4, R12
+
+// func int4A8Panel4AVXVNNI(dst *float32, ldd int, x *int8, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
+//
+// Codes from ahead bytes behind the first on are fetched into the cache, stride bytes a block; so they are below.
+TEXT ·int4A8Panel4AVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R13
 	MOVQ x+16(FP), SI
 	MOVQ ldx+24(FP), R8
-	LEAQ (SI)(R8*2), AX
-	ADDQ R8, AX
 	MOVQ scale+32(FP), R11
 	MOVQ sum+40(FP), R12
 	MOVQ codes+48(FP), DX
 	MOVQ wScale+56(FP), R9
 	MOVQ wZero+64(FP), R10
+	MOVQ groups+80(FP), BX
+	MOVQ BX, R15
+	MOVQ ahead+88(FP), R14
+	ADDQ DX, R14
+	VPBROADCASTD vnniByte<>(SB), Y15
+
+groupA84:
 	MOVQ blocks+72(FP), CX
-	MOVQ groups+80(FP), R15
-	VPBROADCASTD vnniLow<>(SB), Y14
-	VPBROADCASTD vnniHigh<>(SB), Y15
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
+	GROUP4
+
+blockA84:
+	PREFETCHT0 (R14)
+	ADDQ stride+96(FP), R14
+	VMOVDQU (DX), Y8
+	VMOVDQU 32(DX), Y9
+	SHIFTED(4, Y10, Y11)
+	VPAND Y15, Y8, Y8
+	VPAND Y15, Y9, Y9
+	ROWS4(DPBUSD, 0, 8, 9)
+	ROWS4(DPBUSD, 4, 10, 11)
+	ADDQ $8, SI
+	ADDQ $8, AX
+	ADDQ $64, DX
+	DECQ CX
+	JNZ  blockA84
+
+	ENDROWS4
+	DECQ BX
+	JNZ  groupA84
+
+	VZEROUPPER
+	RET
+
+// func int4A16Panel4AVXVNNI(dst *float32, ldd int, x *int16, ldx int, scale *float32, sum *int32, codes *uint32, wScale *float32, wZero *uint8, blocks, groups, ahead, stride int)
+TEXT ·int4A16Panel4AVXVNNI(SB), NOSPLIT, $0-104
+	MOVQ dst+0(FP), DI
+	MOVQ ldd+8(FP), R13
+	MOVQ x+16(FP), SI
+	MOVQ ldx+24(FP), R8
+	MOVQ scale+32(FP), R11
+	MOVQ sum+40(FP), R12
+	MOVQ codes+48(FP), DX
+	MOVQ wScale+56(FP), R9
+	MOVQ wZero+64(FP), R10
+	MOVQ groups+80(FP), BX
+	MOVQ BX, R15
+	MOVQ ahead+88(FP), R14
+	ADDQ DX, R14
+	VPBROADCASTD vnniLow<>(SB), Y15
+
+groupA164:
+	MOVQ blocks+72(FP), CX
+	GROUP4
 
 blockA164:
+	PREFETCHT0 (R14)
+	ADDQ stride+96(FP), R14
 	VMOVDQU (DX), Y8
-	VPAND   Y14, Y8, Y9
-	PAIRROWS(0, 0, 1, 2, 3)
-	VPAND   Y15, Y8, Y9
-	PAIRROWS(4, 4, 5, 6, 7)
-	VPSRLD  $8, Y8, Y8
-	VPAND   Y14, Y8, Y9
-	PAIRROWS(8, 0, 1, 2, 3)
-	VPAND   Y15, Y8, Y9
-	PAIRROWS(12, 4, 5, 6, 7)
-	ADDQ    $16, SI
-	ADDQ    $16, AX
-	ADDQ    $64, DX
-	DECQ    CX
-	JNZ     blockA164
+	VMOVDQU 32(DX), Y9
+	VPAND Y15, Y8, Y10
+	VPAND Y15, Y9, Y11
+	ROWS4(DPWSSD, 0, 10, 11)
+	SHIFTED(4, Y10, Y11)
+	ROWS4(DPWSSD, 4, 10, 11)
+	SHIFTED(8, Y10, Y11)
+	ROWS4(DPWSSD, 8, 10, 11)
+	SHIFTED(12, Y10, Y11)
+	ROWS4(DPWSSD, 12, 10, 11)
+	ADDQ $16, SI
+	ADDQ $16, AX
+	ADDQ $64, DX
+	DECQ CX
+	JNZ  blockA164
 
-	VPSRAD $4, Y4, Y4
-	VPSRAD $4, Y5, Y5
-	VPSRAD $4, Y6, Y6
-	VPSRAD $4, Y7, Y7
-	VPADDD Y4, Y0, Y0
-	VPADDD Y5, Y1, Y1
-	VPADDD Y6, Y2, Y2
-	VPADDD Y7, Y3, Y3
-	ROWENDY(Y0)
-	ROWENDY(Y1)
-	ROWENDY(Y2)
-	ROWENDY(Y3)
+	ENDROWS4
+	DECQ BX
+	JNZ  groupA164
+
 	VZEROUPPER
 	RET

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -94,6 +95,7 @@ func TestMatMulQuantized(t *testing.T) {
 	for _, size := range [][4]int{
 		{1, 1, 1, 8}, {1, 7, 5, 8}, {2, 8, 16, 8}, {3, 33, 17, 16}, {4, 64, 15, 64}, {5, 100, 48, 64}, {6, 130, 33, 128}, {9, 256, 31, 32},
 		{8, 512, 16, 512}, {1, 1000, 40, 64}, {7, 96, 64, 24}, {11, 40, 7, 40}, {13, 1100, 40, 64}, {6, 1030, 16, 512},
+		{5, 40, 20, 8}, {12, 130, 33, 8}, {10, 1000, 31, 16}, {4, 3000, 17, 512},
 	} {
 		c := newQuantCase(rng, size[0], size[1], size[2], size[3])
 		restore := SetLevel(cpu.Generic)
@@ -118,6 +120,36 @@ func TestMatMulQuantized(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestInt4Extremes has sums of a group near their bounds: all codes the largest, all activations the largest or the smallest.
+func TestInt4Extremes(t *testing.T) {
+	const rows, k, outs, group = 5, MaxGroup, 20, MaxGroup
+	w := NewInt4(outs, k, group)
+	codes := bytes.Repeat([]byte{15}, k)
+	for o := range outs {
+		w.Set(o, 0, codes, 1, 0)
+	}
+	eachLevel(t, func(t *testing.T) {
+		for _, sign := range []int{1, -1} {
+			x16, x8 := make([]int16, rows*k), make([]int8, rows*k)
+			for i := range x16 {
+				x16[i], x8[i] = int16(sign*math.MaxInt16), int8(sign*math.MaxInt8)
+			}
+			scale, sum := ones(rows), make([]int32, rows)
+			dst16, dst8 := make([]float32, rows*outs), make([]float32, rows*outs)
+			MatMulInt4A16(dst16, outs, x16, scale, sum, w, rows, outs)
+			MatMulInt4A8(dst8, outs, x8, scale, sum, w, rows, outs)
+			for i := range dst16 {
+				if want := float32(15 * k * sign * math.MaxInt16); dst16[i] != want {
+					t.Fatalf("16 bits: [%d] is %v, wanted %v", i, dst16[i], want)
+				}
+				if want := float32(15 * k * sign * math.MaxInt8); dst8[i] != want {
+					t.Fatalf("8 bits: [%d] is %v, wanted %v", i, dst8[i], want)
+				}
+			}
+		}
+	})
 }
 
 func sameBits(t *testing.T, what string, got, want []float32) {

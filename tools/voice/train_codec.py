@@ -53,6 +53,8 @@ def load(hours):
             begin = end
         if frames * 0.08 / 3600 > hours:
             break
+    if not codes:
+        raise SystemExit("codec: no shard has both codes and speech: run synth.py, then features.py")
     return np.concatenate(codes), np.concatenate(audio), np.concatenate(starts), held
 
 
@@ -151,9 +153,10 @@ def main():
     if os.path.exists(path):
         saved = torch.load(path, weights_only=True, map_location=place)
         decoder.load_state_dict(saved["decoder"])
-        head.load_state_dict(saved["head"])
         average, step = saved["average"], saved["step"]
-        opt.load_state_dict(saved["opt"])
+        if "opt" in saved:                                  # not in what archive.py made
+            head.load_state_dict(saved["head"])
+            opt.load_state_dict(saved["opt"])
         if args.adversarial and "judges" in saved:
             judges.load_state_dict(saved["judges"])
             opt_judges.load_state_dict(saved["opt_judges"])

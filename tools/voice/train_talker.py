@@ -200,11 +200,12 @@ def main():
     if os.path.exists(path):
         saved = torch.load(path, weights_only=False, map_location=place)
         model.load_state_dict(saved["model"])
-        phones.load_state_dict(saved["phones"])
-        adam.load_state_dict(saved["adam"])
         average, step = saved["average"], saved["step"]
-        for shape, m in saved["muon"].items():
-            muon.state[shape].copy_(m)
+        if "adam" in saved:                                 # not in what archive.py made
+            phones.load_state_dict(saved["phones"])
+            adam.load_state_dict(saved["adam"])
+            for shape, m in saved["muon"].items():
+                muon.state[shape].copy_(m)
         print(f"talker: goes on from step {step}", flush=True)
     random.seed(SEED + step)
     torch.manual_seed(SEED + step)

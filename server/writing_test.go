@@ -32,7 +32,7 @@ func TestForeignText(t *testing.T) {
 }
 
 // whyForeign is what the built-in voice says to Chinese.
-const whyForeign = `"你好，今天" is in Han script; this checkpoint speaks english, in Latin script`
+const whyForeign = `"你好，今天" is in Han script; this checkpoint speaks English only`
 
 func foreignHTTP(t *testing.T, r *running) {
 	for _, fields := range []string{``, `,"language":"English"`, `,"non_streaming_mode":false`, `,"response_format":"mp3"`, `,"stream_format":"sse"`} {
@@ -94,7 +94,7 @@ func foreignEleven(t *testing.T, r *running) {
 		c := r.eleven(strings.ReplaceAll(elevenSinglePath, "ryan", "default"), nil)
 		c.say(messages...)
 		h, end := c.single()
-		if h.final || len(h.audio) > 0 || h.err == nil || h.err.Error != "invalid_value" || end.Code != 1008 || !strings.HasPrefix(h.err.Message, "text: ") || !strings.Contains(h.err.Message, "is in Han script; this checkpoint speaks english") {
+		if h.final || len(h.audio) > 0 || h.err == nil || h.err.Error != "invalid_value" || end.Code != 1008 || !strings.HasPrefix(h.err.Message, "text: ") || !strings.Contains(h.err.Message, "is in Han script; this checkpoint speaks English") {
 			t.Errorf("%s: final %v, %d bytes, error %+v, end %v", name, h.final, len(h.audio), h.err, end)
 		}
 	}
@@ -111,7 +111,7 @@ func foreignWyoming(t *testing.T, r *running) {
 		h.say(events...)
 		types, audio, e := h.hear("error")
 		text, _ := json.Marshal(e.Data["text"])
-		if len(audio) > 0 || strings.Contains(types, "stop") || e.Data["code"] != "invalid_value" || !bytes.Contains(text, []byte("is in Han script; this checkpoint speaks english")) {
+		if len(audio) > 0 || strings.Contains(types, "stop") || e.Data["code"] != "invalid_value" || !bytes.Contains(text, []byte("is in Han script; this checkpoint speaks English")) {
 			t.Errorf("%s: %s, %d bytes, %v", name, types, len(audio), e)
 		}
 		h.conn.Close()

@@ -81,9 +81,9 @@ func (c *config) validate() error {
 
 // dropsInstruct reports whether the model was trained without instructions: the
 // small CustomVoice checkpoints were. (The reference asks whether the size is part
-// of the string "0b6".)
+// of the string "0b6". Voices that tools/voice makes are "tiny".)
 func (c *config) dropsInstruct() bool {
-	return c.Kind == CustomVoice && strings.Contains("0b6", c.Size)
+	return c.Kind == CustomVoice && (strings.Contains("0b6", c.Size) || c.Size == "tiny")
 }
 
 // checkCodes makes sure that no code the models can choose is beyond the codec's

@@ -153,14 +153,18 @@ func (s *script) take(parts []text.Part) error {
 		}
 	}
 	s.held = append(s.held, parts...)
-	if s.foreign != nil || s.letters.isForeign() {
-		return s.foreign
+	if s.foreign == nil && !s.letters.mayBeForeign() {
+		s.release()
 	}
+	return s.foreign
+}
+
+// release brings what was held back into the segments.
+func (s *script) release() {
 	for _, p := range s.held {
 		s.add(p)
 	}
 	s.held = nil
-	return nil
 }
 
 // judge takes parts of the text, behind which all that came is to be spoken.
@@ -168,7 +172,9 @@ func (s *script) judge(parts []text.Part) error {
 	if err := s.take(parts); err != nil {
 		return err
 	}
-	s.foreign = s.letters.refusal()
+	if s.foreign = s.letters.refusal(); s.foreign == nil {
+		s.release()
+	}
 	return s.foreign
 }
 

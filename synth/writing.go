@@ -10,8 +10,10 @@ import (
 
 // A checkpoint that never heard a script makes noise of it, and ends as if it had spoken.
 // So a text is refused if more than half of its letters are of scripts that no language of
-// the checkpoint is written in. Digits, marks, emoji and letters of no script (µ, 𝐀) count
-// on neither side; a foreign name or symbol in a text is left to the model.
+// the checkpoint is written in; a sign of Chinese, Japanese or Korean, which is spoken as a
+// syllable, counts as two letters. Digits, marks, emoji, letters of no script (µ, 𝐀) and
+// Greek ones that stand alone (10 Ω, π) count on neither side; a foreign name in a text is
+// left to the model.
 
 // foreignLetters is how many letters a text in pieces has at least before it is refused
 // while it may still go on: more than a name or a title that a text begins with, and less
@@ -36,16 +38,21 @@ var dialectOf = map[string]string{"beijing_dialect": "chinese", "sichuan_dialect
 // writing is what the languages of a checkpoint are written in. A nil *writing refuses
 // nothing.
 type writing struct {
-	languages []string // sorted
-	scripts   []string // names of tables, sorted
+	languages []string // as a sentence names them, sorted
 	tables    []*unicode.RangeTable
 }
+
+// syllabic are the scripts of which a sign is a syllable.
+var syllabic = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
+
+// syllable is how many letters a sign of a syllable counts for.
+const syllable = 2
 
 // writingOf returns the scripts of the languages that config.json names. It is nil, so that
 // nothing is refused, if there are none or one is not known; and if all of the published
 // languages are there: checkpoints that were tuned for further languages keep that list.
 func writingOf(ids map[string]int) *writing {
-	languages, scripts := map[string]bool{}, map[string]bool{}
+	languages := map[string]bool{}
 	for name := range ids {
 		if language, ok := dialectOf[name]; ok {
 			name = language
@@ -54,17 +61,16 @@ func writingOf(ids map[string]int) *writing {
 			return nil
 		}
 		languages[name] = true
-		for _, script := range scriptsOf[name] {
-			scripts[script] = true
-		}
 	}
 	if len(languages) == 0 || len(languages) == len(scriptsOf) {
 		return nil
 	}
-	w := &writing{languages: slices.Sorted(maps.Keys(languages)), scripts: slices.Sorted(maps.Keys(scripts))}
-	w.tables = append(w.tables, unicode.Latin) // every language has names and abbreviations in it
-	for _, name := range w.scripts {
-		w.tables = append(w.tables, unicode.Scripts[name])
+	w := &writing{tables: []*unicode.RangeTable{unicode.Latin}} // every language has names and abbreviations in it
+	for _, name := range slices.Sorted(maps.Keys(languages)) {
+		w.languages = append(w.languages, strings.ToUpper(name[:1])+name[1:])
+		for _, script := range scriptsOf[name] {
+			w.tables = append(w.tables, unicode.Scripts[script])
+		}
 	}
 	return w
 }
@@ -85,8 +91,10 @@ func (w *writing) check(s string) error {
 type tally struct {
 	writing *writing
 	head    []rune // of the text, what a message shows of it
-	known   int    // letters of the checkpoint's scripts
+	letters int
+	known   int    // letters of the checkpoint's scripts, syllables weighted
 	foreign int    // of others
+	greek   int    // letters of the Greek word under way; one alone is a symbol
 	scripts map[string]int
 	last    string // the script of the last foreign letter
 }
@@ -100,18 +108,42 @@ func (t *tally) add(r rune) {
 		t.head = append(t.head, r)
 	}
 	switch {
-	case !unicode.IsLetter(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r): // fillers of Hangul are not seen
+	case unicode.IsMark(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r): // fillers of Hangul are not seen
+	case !unicode.IsLetter(r):
+		t.greek = 0
 	case unicode.In(r, t.writing.tables...):
-		t.known++
+		t.greek = 0
+		t.letters++
+		t.known += weight(r)
 	case unicode.In(r, unicode.Common, unicode.Inherited):
+		t.greek = 0
+	case !unicode.Is(unicode.Greek, r):
+		t.greek = 0
+		t.addForeign(r, 1)
 	default:
-		t.foreign++
-		if t.scripts == nil {
-			t.scripts = map[string]int{}
+		if t.greek++; t.greek > 1 {
+			t.addForeign(r, max(1, 4-t.greek)) // the first letter counts with the second one
 		}
-		t.last = scriptOf(r, t.last)
-		t.scripts[t.last]++
 	}
+}
+
+// addForeign counts n letters like r.
+func (t *tally) addForeign(r rune, n int) {
+	if t.scripts == nil {
+		t.scripts = map[string]int{}
+	}
+	t.last = scriptOf(r, t.last)
+	t.letters += n
+	t.foreign += n * weight(r)
+	t.scripts[t.last] += n * weight(r)
+}
+
+// weight is how many letters a letter counts for.
+func weight(r rune) int {
+	if unicode.In(r, syllabic...) {
+		return syllable
+	}
+	return 1
 }
 
 // scriptOf returns the script of a letter, which may be that of the last one.
@@ -130,8 +162,16 @@ func scriptOf(r rune, last string) string {
 // isForeign tells whether more than half of the letters are foreign.
 func (t *tally) isForeign() bool { return t.foreign > t.known }
 
+// mayBeForeign is isForeign if a Greek letter at the end of what is known begins a word.
+func (t *tally) mayBeForeign() bool {
+	if t.greek == 1 {
+		return t.foreign+2 > t.known
+	}
+	return t.isForeign()
+}
+
 // isSettled tells whether a text in pieces is refused before its end.
-func (t *tally) isSettled() bool { return t.isForeign() && t.foreign+t.known >= foreignLetters }
+func (t *tally) isSettled() bool { return t.isForeign() && t.letters >= foreignLetters }
 
 // refusal is the *RequestError of a text that ends here, or nil.
 func (t *tally) refusal() error {
@@ -143,9 +183,7 @@ func (t *tally) refusal() error {
 	if t.scripts[most] < t.foreign+t.known {
 		is = "is mostly"
 	}
-	w := t.writing
-	return requestErrorf("input", "%q %s in %s script; this checkpoint speaks %s, in %s script",
-		abridged(string(t.head)), is, strings.ReplaceAll(most, "_", " "), enumerated(w.languages), enumerated(w.scripts))
+	return requestErrorf("input", "%q %s in %s script; this checkpoint speaks %s only", abridged(string(t.head)), is, strings.ReplaceAll(most, "_", " "), enumerated(t.writing.languages))
 }
 
 // enumerated joins words as a sentence does.

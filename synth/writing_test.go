@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ const published = "chinese english french german italian japanese korean portugu
 
 // TestWriting: what is refused, and in which words.
 func TestWriting(t *testing.T) {
-	const speaksEnglish = "; this checkpoint speaks english, in Latin script"
+	const speaksEnglish = "; this checkpoint speaks English only"
 	for name, c := range map[string]struct{ languages, text, refused string }{
 		"English":                 {"english", "Hello there, how are you?", ""},
 		"accents":                 {"english", "Où est-il — naïve café? Żółć, Tiếng Việt, ŉ, ẞ.", ""},
@@ -55,8 +56,13 @@ func TestWriting(t *testing.T) {
 		"homoglyphs within":       {"english", "Please pаy thе bill.", ""},
 		"a city":                  {"english", "I love 東京 in spring", ""},
 		"a name of two letters":   {"english", "Li 李", ""},
-		"half":                    {"english", "ab 東京", ""},
-		"one more than half":      {"english", "a 東京", "is mostly in Han script" + speaksEnglish},
+		"half":                    {"english", "abcd 東京", ""},
+		"more than half":          {"english", "abc 東京", "is mostly in Han script" + speaksEnglish},
+		"signs with a long word":  {"english", "请打开 Bluetooth 设置", "is mostly in Han script" + speaksEnglish},
+		"Greek":                   {"english", "Γειά σου", "is in Greek script" + speaksEnglish},
+		"decomposed Greek":        {"english", "μο\u0301", "is in Greek script" + speaksEnglish},
+		"Greek symbols alone":     {"english", "± 5 μ, 10 Ω, π ≈ 3.14", ""},
+		"a Greek letter":          {"english", "Σ", ""},
 		"Greek symbols":           {"english", "The angle θ is π over 2, at 5 µm and 3 kΩ.", ""},
 		"symbols of no script":    {"english", "5 µm ℵ 𝐀", ""},
 		"numbers":                 {"english", "1984", ""},
@@ -67,13 +73,13 @@ func TestWriting(t *testing.T) {
 		"emoji":                   {"english", "ok 👨‍👩‍👧‍👦 🏳️‍🌈 🇩🇪", ""},
 		"marks only":              {"english", "\u0301\u064b\u0941", ""},
 
-		"several in one script":     {"english german", "да", "this checkpoint speaks english and german, in Latin script"},
-		"several in several":        {"russian english chinese", "Γειά", "Greek script; this checkpoint speaks chinese, english and russian, in Cyrillic, Han and Latin script"},
+		"several in one script":     {"english german", "да", "this checkpoint speaks English and German only"},
+		"several in several":        {"russian english chinese", "Γειά", "Greek script; this checkpoint speaks Chinese, English and Russian only"},
 		"Chinese and English":       {"chinese english", "你好 there", ""},
 		"a dialect":                 {"english sichuan_dialect", "你好", ""},
-		"a dialect is Chinese":      {"english beijing_dialect", "да", "this checkpoint speaks chinese and english, in Han and Latin script"},
+		"a dialect is Chinese":      {"english beijing_dialect", "да", "this checkpoint speaks Chinese and English only"},
 		"Japanese of a Japanese":    {"japanese", "東京タワーは333メートルです", ""},
-		"Korean of a Japanese":      {"japanese", "안녕", "this checkpoint speaks japanese, in Han, Hiragana and Katakana script"},
+		"Korean of a Japanese":      {"japanese", "안녕", "this checkpoint speaks Japanese only"},
 		"Korean with Han":           {"korean", "大韓民國 만세", ""},
 		"Latin of a Russian":        {"russian", "OK, iPhone", ""},
 		"an unknown language":       {"english hindi", "你好", ""},
@@ -81,7 +87,7 @@ func TestWriting(t *testing.T) {
 		"no languages":              {"", "你好", ""},
 		"all published ones":        {published, "مرحبا", ""},
 		"all, with dialects":        {published + " beijing_dialect sichuan_dialect", "Γειά", ""},
-		"all but one":               {strings.TrimPrefix(published, "chinese "), "مرحبا", "this checkpoint speaks english, french, german, italian, japanese, korean, portuguese, russian and spanish, in "},
+		"all but one":               {strings.TrimPrefix(published, "chinese "), "مرحبا", "this checkpoint speaks English, French, German, Italian, Japanese, Korean, Portuguese, Russian and Spanish only"},
 		"Chinese is in Japanese":    {"japanese english", "你好", ""},
 		"scripts nobody speaks now": {"english", "𓀀𓀁", "is in Egyptian Hieroglyphs script" + speaksEnglish},
 	} {
@@ -135,22 +141,34 @@ func randomText(rng *rand.Rand) string {
 	return b.String()
 }
 
+// greekWords are what counts of Greek in the texts of randomText.
+var greekWords = regexp.MustCompile(`\p{Greek}(?:\p{M}|\x{200b})*\p{Greek}(?:\p{Greek}|\p{M}|\x{200b})*`)
+
 // verdict tells, by the definition alone, whether a text in pieces is refused: at 64
 // letters or more, or at its end.
 func verdict(s string) bool {
-	letters, foreign := 0, 0
-	for _, r := range s {
-		if !unicode.IsLetter(r) {
+	spans := greekWords.FindAllStringIndex(s, -1)
+	inWord := func(at int) bool {
+		return slices.ContainsFunc(spans, func(span []int) bool { return span[0] <= at && at < span[1] })
+	}
+	letters, known, foreign := 0, 0, 0
+	for at, r := range s {
+		switch {
+		case !unicode.IsLetter(r), unicode.Is(unicode.Greek, r) && !inWord(at):
 			continue
-		}
-		if letters++; !unicode.Is(unicode.Latin, r) {
+		case unicode.Is(unicode.Latin, r):
+			known++
+		case unicode.In(r, unicode.Han, unicode.Hangul):
+			foreign += 2
+		default:
 			foreign++
 		}
-		if letters >= 64 && 2*foreign > letters {
+		letters++
+		if letters >= 64 && foreign > known {
 			return true
 		}
 	}
-	return 2*foreign > letters
+	return foreign > known
 }
 
 // written is what became of a text in pieces: what was to be spoken before its end, its
@@ -221,7 +239,7 @@ func TestCutsDoNotMatter(t *testing.T) {
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) || err == nil && !slices.Equal(got, want) {
 				t.Fatalf("%q: %q, %v, want %q, %v", text, got, err, want, wantErr)
 			}
-			if first := strings.IndexFunc(text, unicode.IsLetter); wantErr != nil && !strings.ContainsAny(text, "abcdeé") && len(early) > first {
+			if first := strings.IndexFunc(text, unicode.IsLetter); wantErr != nil && !strings.ContainsAny(text, "abcdeéθπ") && len(early) > first {
 				t.Fatalf("%q: %q is to be spoken", text, early)
 			}
 		}
@@ -311,5 +329,22 @@ func TestForeignInstruct(t *testing.T) {
 	}
 	if _, err := base.Speak(context.Background(), Request{Text: "你好", Reference: ref, Language: "english"}); err == nil {
 		t.Error("a foreign text was taken")
+	}
+}
+
+// TestGreekFirst: a Greek letter that a piece ends with is held back until it is known
+// whether a word follows; alone, it is spoken.
+func TestGreekFirst(t *testing.T) {
+	m, english := tiny(t, CustomVoice, 1), knowing("english")
+	for _, c := range []struct {
+		pieces []string
+		spoken string
+	}{{[]string{"Γ", "ειά σου"}, ""}, {[]string{"Ω", " is a unit."}, "Ω is a unit."}, {[]string{"π"}, "π"}} {
+		s := newScript(m.encoder.Tokenizer(), 300)
+		s.letters.writing = english
+		early, segments, err := written(s, c.pieces)
+		if got := strings.Join(segments, ""); got != c.spoken || (err != nil) != (c.spoken == "") || c.spoken == "" && early != "" {
+			t.Errorf("%q: %q, before the end %q, %v", c.pieces, got, early, err)
+		}
 	}
 }

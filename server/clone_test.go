@@ -80,6 +80,8 @@ func TestRefAudioRefusals(t *testing.T) {
 		{"number", `"ref_audio":7`, "ref_audio", "wanted text"},
 		{"no transcript", `"ref_audio":"` + clipURL(1) + `"`, "ref_text", "x_vector_only_mode"},
 		{"empty transcript", `"ref_audio":"` + clipURL(1) + `","ref_text":""`, "ref_text", "x_vector_only_mode"},
+		{"blank transcript", `"ref_audio":"` + clipURL(1) + `","ref_text":"\n\t "`, "ref_text", "x_vector_only_mode"},
+		{"blank transcript, in context", `"ref_audio":"` + clipURL(1) + `","ref_text":" ","x_vector_only_mode":false`, "ref_text", "x_vector_only_mode"},
 		{"a voice as well", `"voice":"anna","ref_audio":"` + clipURL(1) + `","ref_text":"b"`, "ref_audio", "cannot be together"},
 		{"transcript of a voice", `"voice":"anna","ref_text":"b"`, "ref_text", "missing"},
 		{"vector of a voice", `"voice":"anna","x_vector_only_mode":true`, "x_vector_only_mode", "missing"},
@@ -410,6 +412,10 @@ func TestSocketVoices(t *testing.T) {
 	}
 	c.say(`{"type":"session.config","voice":"anna","ref_audio":"` + clipURL(50) + `","ref_text":"b"}`)
 	if e := c.want(eventProblem); *e.Param != "ref_audio" {
+		t.Errorf("event %+v", e)
+	}
+	c.say(`{"type":"session.config","ref_audio":"` + clipURL(50) + `","ref_text":" \n"}`)
+	if e := c.want(eventProblem); *e.Param != "ref_text" {
 		t.Errorf("event %+v", e)
 	}
 	c.say(`{"type":"session.config","ref_audio":"data:audio/wav;base64,%%%","ref_text":"b"}`)

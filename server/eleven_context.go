@@ -31,9 +31,9 @@ type elevenContext struct {
 	space     string // white space at the end of the text, which belongs to what follows
 	unflushed bool   // text came after the last flush
 
-	failed  bool   // under session.mu: what came was refused
-	refusal *Error // why; set before the context is cancelled
-	cut     atomic.Pointer[Error]
+	begun  bool // the engine has taken the text
+	failed bool // under session.mu: what came was refused, or the context is over
+	cut    atomic.Pointer[Error]
 }
 
 // contextID is how events name the context, nil on a socket with one.
@@ -138,14 +138,48 @@ func (x *elevenContext) run() {
 	defer close(x.over)
 	defer x.cancel()
 	defer x.watch(c.params.inactivity, x.late)()
-	if !x.await() {
-		c.concluded(x, x.tell(why(x.ctx, nil)))
-		return
+	var done synth.Done
+	var err error
+	if x.await() {
+		x.received = time.Now()
+		done, err = x.speak()
+		x.detach()
+	} else {
+		err = why(x.ctx, nil)
 	}
-	x.received = time.Now()
-	err := x.speak()
-	x.detach()
+	done, err = x.outcome(done, err)
+	x.record(done, err)
+	if err == nil && done.FinishReason == synth.FinishLength {
+		err = errTruncated
+	}
 	c.concluded(x, x.tell(err))
+}
+
+// outcome finds out what became of the text: that it was refused goes before what that
+// led to.
+func (x *elevenContext) outcome(done synth.Done, err error) (synth.Done, error) {
+	x.session.mu.Lock()
+	refusal := x.refusal
+	x.session.mu.Unlock()
+	_, isSlow := asSlow(err)
+	switch {
+	case isSlow:
+		return done, err
+	case refusal != nil:
+		return done, refusal
+	case x.isWithdrawn():
+		done.FinishReason = synth.FinishCancelled
+		return done, nil
+	}
+	return done, x.socket.cause(err)
+}
+
+// record counts and logs the end of what was spoken, or failed before.
+func (x *elevenContext) record(done synth.Done, err error) {
+	if reason := reasonOf(done, err); x.begun || reason == finishError {
+		x.count(done, err)
+		x.socket.logTurn(&x.turn, done, reason, err)
+	}
 }
 
 // await waits until there is something to speak, and the context of the same name before
@@ -170,33 +204,22 @@ func (x *elevenContext) await() bool {
 }
 
 // speak speaks the text. A text that has nothing to say is spoken at once.
-func (x *elevenContext) speak() error {
+func (x *elevenContext) speak() (done synth.Done, err error) {
 	if ended, sayable := x.state(); ended && !sayable {
-		return nil
+		return done, nil
 	}
 	sink, err := x.form.open(x, x.socket.model.SampleRate)
 	if err != nil {
-		return err
+		return done, err
 	}
 	defer sink.Abort() // nothing after Close
 	stream, err := x.begin(x.ctx, x.session.engine, x.request)
 	if err != nil {
-		return err
+		return done, err
 	}
 	defer stream.Close()
-	done, err := x.pump(x.ctx, stream, sink)
-	reason := done.FinishReason
-	if err != nil {
-		reason = finishError
-	}
-	if x.ctx.Err() != nil {
-		reason = synth.FinishCancelled
-	}
-	x.socket.logTurn(&x.turn, done, reason, err)
-	if err == nil && reason == synth.FinishLength {
-		return errTruncated
-	}
-	return err
+	x.begun = true
+	return x.move(x.ctx, stream, sink)
 }
 
 // Write sends encoded audio in a message.

@@ -49,7 +49,7 @@ type errorEvent struct {
 func (a *answer) events(ctx context.Context, engine Engine, request synth.Request, in *requestInfo) error {
 	a.transport, a.send = streamSSE, func(p []byte) error { return a.event(eventDelta, deltaEvent{eventDelta, p}) }
 	done, err := a.speak(ctx, engine, request)
-	a.logged(in, done, a.encoding)
+	a.logged(in, done, a.encoding, err)
 	switch {
 	case err == nil:
 		a.begin()

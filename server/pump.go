@@ -31,6 +31,13 @@ type utterance struct {
 // without an error: an utterance that was cancelled is one. The sink is closed, or
 // given up.
 func (u *utterance) pump(ctx context.Context, stream Stream, sink audio.Sink) (synth.Done, error) {
+	done, err := u.move(ctx, stream, sink)
+	u.count(done, err)
+	return done, err
+}
+
+// move is pump for those who count the end by themselves.
+func (u *utterance) move(ctx context.Context, stream Stream, sink audio.Sink) (synth.Done, error) {
 	done, err := u.copy(stream, sink)
 	if err == nil && done.FinishReason != synth.FinishCancelled {
 		err = sink.Close()
@@ -39,7 +46,6 @@ func (u *utterance) pump(ctx context.Context, stream Stream, sink audio.Sink) (s
 		_ = sink.Abort()
 		err = why(ctx, err)
 	}
-	u.count(ctx, done, err)
 	return done, err
 }
 
@@ -88,8 +94,19 @@ func (u *utterance) speech(e synth.Audio) {
 	}
 }
 
+// reasonOf is how an utterance ended, as err says if not well.
+func reasonOf(done synth.Done, err error) synth.FinishReason {
+	switch {
+	case err == nil:
+		return done.FinishReason
+	case errors.Is(err, errClientGone), errors.Is(err, errDraining):
+		return synth.FinishCancelled
+	}
+	return finishError
+}
+
 // count counts an utterance's end.
-func (u *utterance) count(ctx context.Context, done synth.Done, err error) {
+func (u *utterance) count(done synth.Done, err error) {
 	var slow *slowError
 	switch m := u.server.metrics; {
 	case errors.As(err, &slow):
@@ -97,10 +114,8 @@ func (u *utterance) count(ctx context.Context, done synth.Done, err error) {
 		m.finished.WithLabelValues(string(synth.FinishCancelled)).Inc()
 	case err == nil:
 		m.finish(done)
-	case ctx.Err() != nil || errors.Is(err, errClientGone):
-		m.finished.WithLabelValues(string(synth.FinishCancelled)).Inc()
 	default:
-		m.finished.WithLabelValues(string(finishError)).Inc()
+		m.finished.WithLabelValues(string(reasonOf(done, err))).Inc()
 	}
 }
 
@@ -144,8 +159,8 @@ func (e *connectionError) Is(target error) bool {
 }
 
 // logged puts an utterance into the log's line of its request.
-func (u *utterance) logged(in *requestInfo, done synth.Done, e encoding) {
-	in.add(u.figures(e, done, done.FinishReason)...)
+func (u *utterance) logged(in *requestInfo, done synth.Done, e encoding, err error) {
+	in.add(u.figures(e, done, reasonOf(done, err))...)
 }
 
 // figures are what the log tells of an utterance. One that broke off has no RTF, but

@@ -97,7 +97,7 @@ func (s *Server) checkReference(q *speechRequest, info synth.Info) *Error {
 		return invalid("ref_audio", "cloning needs a Base checkpoint, this is %s", taskOf(info))
 	case q.namesVoice():
 		return invalid("ref_audio", "it cannot be together with the voice %s: one of them speaks", quoted(q.Voice))
-	case q.RefText == "" && !vectorOnly:
+	case strings.TrimSpace(q.RefText) == "" && !vectorOnly:
 		return invalid("ref_text", "it is missing: the transcript of ref_audio, unless x_vector_only_mode is true")
 	}
 	if _, err := q.RefAudio.bytes(s.opts.Limits.ClipBytes); err != nil {

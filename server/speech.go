@@ -131,7 +131,7 @@ type answer struct {
 func (a *answer) bytes(ctx context.Context, engine Engine, request synth.Request, in *requestInfo) error {
 	a.send = a.sendBytes
 	done, err := a.speak(ctx, engine, request)
-	a.logged(in, done, a.encoding)
+	a.logged(in, done, a.encoding, err)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,9 @@ func TestForeignText(t *testing.T) {
 	r := run(t, s, nil)
 	t.Run("HTTP", func(t *testing.T) { foreignHTTP(t, r) })
 	t.Run("WebSocket", func(t *testing.T) { foreignSocket(t, r) })
+	if got := r.ends(); got != "52 0" { // 12 and 40
+		t.Errorf("failed and cancelled: %s", got)
+	}
 	t.Run("ElevenLabs", func(t *testing.T) { foreignEleven(t, r) })
 	t.Run("Wyoming", func(t *testing.T) { foreignWyoming(t, r) })
 }
@@ -77,6 +80,31 @@ func foreignSocket(t *testing.T, r *running) {
 				t.Errorf("%s: %d bytes of audio, %+v", tc.name, len(h.audio), h.end)
 			}
 		}
+	}
+	for range 10 { // one error for one failure, whatever comes behind it
+		for _, messages := range [][]string{
+			append([]string{"я"}, make([]string, 25)...),
+			{"你好。", "", "Hello. ", "你好。", "", ""},
+			{"Hello there. ", "", strings.Repeat("你好，今天", 20), "", "Hello. ", "", ""},
+			{strings.Repeat("я", 70), "", "a", ""},
+		} {
+			for _, m := range messages {
+				if m == "" {
+					c.say("input.flush")
+				} else {
+					c.text(m)
+				}
+			}
+			c.say("input.done")
+			if h := c.hear(index); len(h.problems) != 1 || h.problems[0].Code != "invalid_value" || h.end.Finish != "error" {
+				t.Errorf("%q: %d problems %+v, %+v", messages[0], len(h.problems), h.problems, h.end)
+			}
+			index++
+		}
+		c.text("Hello.")
+		c.say("input.done")
+		c.hear(index)
+		index++
 	}
 	c.text(cutAnywhere("東京 is a city.", random)...)
 	c.say("input.done")

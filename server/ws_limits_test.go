@@ -70,11 +70,13 @@ func TestSocketMistakes(t *testing.T) {
 	}
 	c := r.socket()
 	_ = c.conn.WriteMessage(websocket.BinaryMessage, []byte{1, 2})
-	c.problem("binary_message", -1)
+	c.problem("binary_message", 0)
+	c.say("input.done")
+	c.want(eventEnd)
 	for range 60 { // pieces count together
 		c.text("b ")
 	}
-	c.problem("string_above_max_length", 0)
+	c.problem("string_above_max_length", 1)
 }
 
 // TestSocketRefusedTextIsNoSuccess: an utterance that lost a piece of its text does not end

@@ -26,7 +26,8 @@ var messages = map[string]func(c *session, all []member) *Error{
 
 const messageTypes = "session.config, input.text, input.flush, input.done, input.cancel, playback.ack, session.close"
 
-// message acts on one message.
+// message acts on one message. What cannot be understood may have been text, so that an
+// utterance without it would be another.
 func (c *session) message(kind int, data []byte) {
 	c.mu.Lock()
 	c.active, c.told = time.Now(), false
@@ -37,19 +38,12 @@ func (c *session) message(kind int, data []byte) {
 }
 
 func (c *session) act(kind int, data []byte) *Error {
-	all, err := jsonMessage(kind, data)
+	name, all, err := readMessage(kind, data)
 	if err != nil {
-		return err
-	}
-	value := memberOf(all, "type")
-	if value == nil {
-		e := invalid("type", "it is missing, wanted one of %s", messageTypes)
-		e.Code = "missing_field"
-		return e
-	}
-	name, err := textValue("type", value)
-	if err != nil {
-		return err
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		defer signal(c.wake)
+		return c.spoil(err)
 	}
 	handle, known := messages[name]
 	if !known {
@@ -58,6 +52,21 @@ func (c *session) act(kind int, data []byte) *Error {
 		return e
 	}
 	return handle(c, all)
+}
+
+// readMessage reads a message and its type.
+func readMessage(kind int, data []byte) (name string, all []member, err *Error) {
+	if all, err = jsonMessage(kind, data); err != nil {
+		return "", nil, err
+	}
+	value := memberOf(all, "type")
+	if value == nil {
+		e := invalid("type", "it is missing, wanted one of %s", messageTypes)
+		e.Code = "missing_field"
+		return "", nil, e
+	}
+	name, err = textValue("type", value)
+	return name, all, err
 }
 
 // jsonMessage reads a message that is a JSON object.
@@ -243,57 +252,78 @@ func (c *session) takeText() (*turn, *Error) {
 // inputText adds a piece of text, which may end anywhere: also between the halves of a
 // pair of escapes, where programs cut that count UTF-16.
 func (c *session) inputText(all []member) *Error {
-	value := memberOf(all, "text")
-	if value == nil {
-		e := invalid("text", "it is missing, wanted text")
-		e.Code = "missing_field"
-		return e
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer signal(c.wake)
+	value := memberOf(all, "text")
+	switch {
+	case value == nil:
+		e := invalid("text", "it is missing, wanted text")
+		e.Code = "missing_field"
+		return c.spoil(e)
+	case value[0] != '"':
+		return c.spoil(wrongType("text", value, "text"))
+	case c.dropping || c.open != nil && c.open.refusal != nil:
+		return nil // of an utterance that failed
+	}
 	value, half, lost := joinHalves(value, c.half)
 	text, err := textValue("text", value)
 	switch {
-	case err != nil && value[0] == '"':
+	case err != nil:
 		return c.spoil(err)
-	case err != nil: // no text at all
-		return err
+	case lost:
+		return c.spoil(errHalf)
 	}
 	c.half = half
-	if text != "" && !c.dropping {
-		t, err := c.takeText()
-		if err != nil {
-			c.dropping = true
-			return err
-		}
-		if err := t.add(piece{text: text}); err != nil {
-			return c.spoil(err)
-		}
+	if text == "" {
+		return nil
 	}
-	if lost {
-		return c.spoil(errHalf)
+	t, err := c.takeText()
+	if err != nil {
+		c.dropping = true
+		return err
+	}
+	if err := t.add(piece{text: text}); err != nil {
+		return c.spoil(err)
 	}
 	return nil
 }
 
-// spoil ends the utterance that takes text, because a piece of its text was refused: what
-// is left would be another text. The rest up to the next input.done is left out. mu is
-// held.
+// spoil fails the utterance that takes text, a new one if none does, because a piece of its
+// text was refused, or may have been lost: what is left would be another text. The rest up
+// to the next input.done is left out. mu is held.
 func (c *session) spoil(err *Error) *Error {
+	c.half = ""
 	if c.dropping {
 		return err
 	}
 	t, refused := c.takeText()
-	c.dropping, c.half, c.open = true, "", nil
 	if refused != nil {
+		c.dropping = true
+		if refused == errClosing || refused == errDraining { // which the client was told
+			return err
+		}
 		return refused
 	}
-	c.told = true
+	if t.refusal != nil { // for another reason
+		return err
+	}
+	t.refusal, c.told = err, true
 	c.send(nil, markNone, 0, problemOf(err, &t.index, false)) // before its end, which the speaker tells
-	t.spoiled.Store(true)
-	_ = t.add(piece{kind: pieceEnd}) // it is cancelled anyway
+	t.detach()
 	t.cancel()
+	return err
+}
+
+// complete ends the text of the utterance that takes it, if there is one. mu is held.
+func (c *session) complete() (err *Error) {
+	if c.half != "" {
+		err = c.spoil(errHalf)
+	}
+	if t := c.open; t != nil {
+		c.open = nil
+		_ = t.add(piece{kind: pieceEnd}) // its error is the stream's as well
+	}
 	return err
 }
 
@@ -344,10 +374,13 @@ func (c *session) inputFlush([]member) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer signal(c.wake)
-	if c.open == nil {
+	if c.open == nil || c.open.refusal != nil {
 		return nil
 	}
-	return c.open.add(piece{kind: pieceFlush})
+	if err := c.open.add(piece{kind: pieceFlush}); err != nil {
+		return c.spoil(err)
+	}
+	return nil
 }
 
 // inputDone ends an utterance's text. Without any it is an utterance that is over at
@@ -356,22 +389,18 @@ func (c *session) inputDone([]member) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer signal(c.wake)
-	half := c.half
-	c.half = ""
 	if c.dropping {
-		c.dropping = false
+		c.dropping, c.half = false, ""
 		return nil
 	}
-	if half != "" {
-		defer func() { c.dropping = false }()
-		return c.spoil(errHalf)
+	if c.open == nil && c.half == "" {
+		if _, err := c.takeText(); err != nil {
+			return err
+		}
 	}
-	t, err := c.takeText()
-	if err != nil {
-		return err
-	}
-	c.open = nil
-	return t.add(piece{kind: pieceEnd})
+	err := c.complete()
+	c.dropping = false
+	return err
 }
 
 // endText ends the text of an utterance in the client's place.
@@ -379,13 +408,12 @@ func (c *session) endText(t *turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer signal(c.wake)
-	if c.open != t {
+	if c.open != t || t.refusal != nil {
 		return
 	}
-	c.open, c.half = nil, ""
 	e := &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + c.limits.TextTimeout.String() + ", the utterance ends here"}
 	c.send(nil, markNone, 0, problemOf(e, &t.index, false))
-	_ = t.add(piece{kind: pieceEnd}) // its error is the stream's as well
+	_ = c.complete() // it tells its error
 }
 
 // inputCancel takes back every utterance that was begun: what of it was not sent, and
@@ -457,10 +485,7 @@ func (c *session) closeSession([]member) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer signal(c.wake)
+	err := c.complete()
 	c.closing = true
-	if t := c.open; t != nil {
-		c.open = nil
-		return t.add(piece{kind: pieceEnd})
-	}
-	return nil
+	return err
 }

@@ -24,11 +24,12 @@ type session struct {
 	next     template
 	turns    []*turn // that are not over, in order
 	current  *turn   // the first of them, once it is being spoken
+	spoken   bool    // what of current there was to speak; it waits for its input.done
 	open     *turn   // that takes text; nil if none does
 	half     string  // the first half of a pair of escapes, at the end of the last piece
 	count    int     // of utterances
 	told     bool    // the client knows what is wrong with the message at hand
-	dropping bool    // text up to the next input.done is of an utterance that was refused
+	dropping bool    // text up to the next input.done is of an utterance that there is not
 	closing  bool    // session.close came
 	draining bool    // the server shuts down
 	mistakes int
@@ -98,7 +99,7 @@ func (c *session) drain() {
 func (c *session) idle() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current != nil {
+	if c.current != nil && !c.spoken {
 		return 0
 	}
 	return time.Since(c.active)

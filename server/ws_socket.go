@@ -169,6 +169,22 @@ func (c *socket) finish(e ending) {
 	})
 }
 
+// cause is what ended an utterance: not that nobody is there any more if the connection
+// was ended here.
+func (c *socket) cause(err error) error {
+	if _, slow := asSlow(err); slow || !errors.Is(err, errClientGone) || !c.finished() {
+		return err
+	}
+	switch e := c.ending; {
+	case e.err != nil && !errors.Is(e.err, errClientGone):
+		return e.err
+	case e.err != nil || e.message == "":
+		return err
+	default:
+		return &Error{Type: typeInvalid, Code: e.reason, Message: e.message}
+	}
+}
+
 // finished tells whether the connection is being closed.
 func (c *socket) finished() bool { return isClosed(c.over) }
 

@@ -40,7 +40,7 @@ func (c *session) upcoming() *turn {
 			c.mu.Unlock()
 			c.refuseRest()
 			return nil
-		case first != nil && (first.withdrawn.Load() || first.ready()):
+		case first != nil && (first.withdrawn.Load() || first.refusal != nil || first.ready()):
 			c.current = first
 			c.mu.Unlock()
 			return first
@@ -74,7 +74,12 @@ func (c *session) refuseRest() {
 			c.out.withdraw(t, t.cancelled)
 			continue
 		}
-		c.send(t, markNone, 0, problemOf(errDraining, &t.index, false))
+		if t.refusal == nil {
+			c.send(t, markNone, 0, problemOf(errDraining, &t.index, false))
+		} else {
+			t.count(synth.Done{}, t.refusal)
+			c.logTurn(t, synth.Done{}, finishError, t.refusal)
+		}
 		c.send(t, markEnd, 0, endEvent{eventEnd, t.index, 0, finishError})
 	}
 	c.finish(closedDraining)
@@ -87,41 +92,47 @@ func (c *session) turn(t *turn) {
 	b := &bracket{session: c, turn: t}
 	done, err := c.utter(t, b)
 	t.detach()
-	withdrawn := t.withdrawn.Load()
-	if err != nil || done.FinishReason == synth.FinishCancelled {
-		err = why(t.ctx, err)
-	}
-	reason := done.FinishReason
-	switch slow, isSlow := asSlow(err); {
-	case withdrawn:
-		reason = synth.FinishCancelled
-		done.FinishReason, err = reason, nil
-	case t.spoiled.Load() && !isSlow && !errors.Is(err, errClientGone):
-		reason, err = finishError, nil
-	case isSlow:
-		c.finish(closedSlow(slow))
-		err = errClientGone // counted
-	case errors.Is(err, errDraining):
-		reason = synth.FinishCancelled
-	case err != nil:
-		reason = finishError
-	}
-	if b.begun {
-		t.count(t.ctx, done, err)
+	done, err = c.settle(t, done, err)
+	reason := reasonOf(done, err)
+	if b.begun || reason == finishError {
+		t.count(done, err)
 	}
 	c.logTurn(t, done, reason, err)
-	if err != nil && !errors.Is(err, errClientGone) {
-		c.send(t, markNone, 0, problemOf(asError(err), &t.index, false))
-	}
-	if b.open && !withdrawn {
-		b.end(b.text, reason, err != nil || reason == finishError)
+	if b.open && !t.withdrawn.Load() {
+		b.end(b.text, reason, err != nil)
 	}
 	c.conclude(t, b, reason)
 }
 
+// settle finds out what became of an utterance, and tells a failure unless the client was
+// told why it fails: the reader may have refused some of its text meanwhile.
+func (c *session) settle(t *turn, done synth.Done, err error) (synth.Done, error) {
+	if err != nil || done.FinishReason == synth.FinishCancelled {
+		err = c.cause(why(t.ctx, err))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slow, isSlow := asSlow(err)
+	withdrawn := t.withdrawn.Load()
+	switch {
+	case t.refusal != nil && (withdrawn || !isSlow): // it failed before
+		return done, t.refusal
+	case withdrawn:
+		done.FinishReason = synth.FinishCancelled
+		return done, nil
+	case isSlow:
+		c.finish(closedSlow(slow))
+		return done, errClientGone // counted
+	case err != nil && !errors.Is(err, errClientGone):
+		t.refusal = asError(err)
+		c.send(t, markNone, 0, problemOf(t.refusal, &t.index, false))
+	}
+	return done, err
+}
+
 // utter has an utterance spoken into the outbox.
 func (c *session) utter(t *turn, b *bracket) (done synth.Done, err error) {
-	if t.withdrawn.Load() || t.spoiled.Load() {
+	if t.withdrawn.Load() || t.ctx.Err() != nil {
 		return synth.Done{FinishReason: synth.FinishCancelled}, nil
 	}
 	if ended, sayable := t.state(); ended && !sayable {
@@ -342,6 +353,9 @@ func (t *turn) pause(most time.Duration) error {
 func (c *session) conclude(t *turn, b *bracket, reason synth.FinishReason) {
 	for {
 		c.mu.Lock()
+		if !c.spoken {
+			c.spoken, c.active = true, time.Now()
+		}
 		ended, _ := t.state()
 		if withdrawn := t.withdrawn.Load(); ended || withdrawn || c.draining || c.ctx.Err() != nil {
 			if withdrawn {
@@ -358,7 +372,7 @@ func (c *session) conclude(t *turn, b *bracket, reason synth.FinishReason) {
 		}
 	}
 	defer c.mu.Unlock()
-	c.turns, c.current, c.active = c.turns[1:], nil, time.Now()
+	c.turns, c.current, c.spoken, c.active = c.turns[1:], nil, false, time.Now()
 	if c.open == t {
 		c.open = nil
 	}

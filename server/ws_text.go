@@ -52,7 +52,7 @@ func (p piece) tell(stream PieceStream) error {
 }
 
 // add takes what the client says. What is wrong with a text as a whole is the
-// stream's to tell.
+// stream's to tell. After an error whoever is told of it ends the text with detach.
 func (t *growingText) add(p piece) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ type turn struct {
 	blocked   time.Duration // waited for the client
 	warnings  []string      // of the clip; told with the first audio
 	withdrawn atomic.Bool   // cancelled by the client; set under session.mu
-	spoiled   atomic.Bool   // a piece of its text was refused, which the client was told
+	refusal   *Error        // the failure that the client is told, once; under session.mu
 }
 
 // isWithdrawn tells whether the client has cancelled the utterance, if it is one.

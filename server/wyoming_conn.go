@@ -34,7 +34,7 @@ type wyomingConn struct {
 	writing sync.Mutex
 	out     []byte
 	blocked time.Duration // spent in writes
-	mute    bool          // nothing follows the error that ends the connection
+	failure *Error        // that the client was told last: nothing follows it
 
 	expecting sync.Mutex // guards ended and the deadline of reads
 	ended     bool       // what still comes is not looked at
@@ -132,10 +132,31 @@ func (c *wyomingConn) end() {
 func (c *wyomingConn) fail(err *Error) {
 	c.writing.Lock()
 	_ = c.write(wyoming.TypeError, wyoming.Problem{Text: err.Message, Code: err.Code}, nil)
-	c.mute = true
+	if c.failure == nil {
+		c.failure = err
+	}
 	c.writing.Unlock()
 	c.end()
 	c.cancel()
+}
+
+// failed is the failure that the connection ends with, nil for none.
+func (c *wyomingConn) failed() *Error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.failure
+}
+
+// cause is what ended an utterance: not that nobody is there any more if its client was
+// told of a failure.
+func (c *wyomingConn) cause(err error) error {
+	if _, slow := asSlow(err); slow || !errors.Is(err, errClientGone) {
+		return err
+	}
+	if failure := c.failed(); failure != nil {
+		return failure
+	}
+	return err
 }
 
 // send writes an event within its deadline.
@@ -147,7 +168,7 @@ func (c *wyomingConn) send(kind string, data any, payload []byte) error {
 
 // write writes an event. writing is held.
 func (c *wyomingConn) write(kind string, data any, payload []byte) error {
-	if c.mute {
+	if c.failure != nil {
 		return &connectionError{net.ErrClosed}
 	}
 	c.out = wyoming.Append(c.out[:0], kind, data, payload)
@@ -253,16 +274,16 @@ func (c *wyomingConn) begin(said wyoming.Synthesize, text string) (*wyomingUtter
 	if err != nil {
 		return nil, asError(err)
 	}
-	request, err := c.server.wyomingRequest(said.Voice, said.TextFormat, text, engine.Info())
-	if err != nil {
-		return nil, asError(err)
-	}
 	u := &wyomingUtterance{
-		conn: c, request: request,
+		conn:        c,
 		utterance:   utterance{server: c.server, transport: "wyoming", received: time.Now()},
 		growingText: growingText{most: c.limits.InputRunes, touched: time.Now()},
 	}
 	u.unsettled = u.growing
+	if u.request, err = c.server.wyomingRequest(said.Voice, said.TextFormat, text, engine.Info()); err != nil {
+		u.conclude(&requestInfo{id: newID("req_")}, synth.Done{}, err, err)
+		return nil, asError(err)
+	}
 	u.ctx, u.cancel = context.WithCancel(c.ctx)
 	c.queue = append(c.queue, u)
 	return u, nil
@@ -305,6 +326,7 @@ type wyomingUtterance struct {
 	again   string        // all of the text, as clients send it once more behind its pieces
 	late    bool          // it did not go on; under conn.mu
 	waited  time.Duration // for the client, before
+	taken   bool          // the engine has it
 	begun   bool          // audio-start is out
 	sent    int64         // samples
 }

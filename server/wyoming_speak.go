@@ -11,12 +11,17 @@ import (
 
 // speak speaks utterances, one after the other, until the connection ends.
 func (c *wyomingConn) speak() {
+	defer c.refuseRest()
 	for {
 		u := c.upcoming()
 		if u == nil {
 			return
 		}
 		err := u.run()
+		c.mu.Lock()
+		c.queue = c.queue[1:]
+		over := c.draining && len(c.queue) == 0
+		c.mu.Unlock()
 		switch slow, isSlow := asSlow(err); {
 		case isSlow:
 			c.server.opts.Log.Info("wyoming", "id", c.id, "slow client", string(slow))
@@ -31,14 +36,27 @@ func (c *wyomingConn) speak() {
 			c.fail(asError(err))
 			return
 		}
-		c.mu.Lock()
-		c.queue = c.queue[1:]
-		over := c.draining && len(c.queue) == 0
-		c.mu.Unlock()
 		if over {
 			c.end()
 			return
 		}
+	}
+}
+
+// refuseRest counts and logs the utterances that come to nothing because the connection
+// failed.
+func (c *wyomingConn) refuseRest() {
+	failure := c.failed()
+	if failure == nil {
+		return
+	}
+	c.mu.Lock()
+	rest := c.queue
+	c.queue = nil
+	c.mu.Unlock()
+	for _, u := range rest {
+		u.cancel()
+		u.conclude(&requestInfo{id: newID("req_")}, synth.Done{}, failure, failure)
 	}
 }
 
@@ -73,25 +91,39 @@ func (u *wyomingUtterance) run() error {
 	defer u.watch(u.conn.limits.TextTimeout, u.expire)()
 	u.waited = u.conn.waited()
 	in := &requestInfo{id: newID("req_")}
-	done, err := u.utter(in)
+	done, err := u.utter()
 	u.detach()
+	err = u.conn.cause(err)
+	told := err
 	if err == nil && done.FinishReason == synth.FinishLength {
-		err = errTruncated
+		told = errTruncated
 	}
 	u.conn.mu.Lock()
-	if err == nil && u.late {
-		err = &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + u.conn.limits.TextTimeout.String() + "; what came before was spoken"}
+	if told == nil && u.late {
+		told = &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + u.conn.limits.TextTimeout.String() + "; what came before was spoken"}
 	}
 	u.conn.mu.Unlock()
-	u.conn.logWyoming(u, in, err)
-	if err != nil {
-		return err
+	u.conclude(in, done, err, told)
+	if told != nil {
+		return told
 	}
-	return u.conclude()
+	return u.stop()
+}
+
+// conclude counts the end of an utterance and writes its line, with what the client is
+// told. What failed before the engine had it has failed as well.
+func (u *wyomingUtterance) conclude(in *requestInfo, done synth.Done, err, told error) {
+	if u.taken {
+		u.logged(in, done, encoding{format: formatPCM}, err)
+	}
+	if u.taken || reasonOf(done, err) == finishError {
+		u.count(done, err)
+	}
+	u.conn.logWyoming(u, in, told)
 }
 
 // utter has an utterance spoken to the client.
-func (u *wyomingUtterance) utter(in *requestInfo) (done synth.Done, err error) {
+func (u *wyomingUtterance) utter() (done synth.Done, err error) {
 	if ended, sayable := u.state(); ended && !sayable {
 		if u.whole || strings.TrimSpace(u.said()) != "" {
 			return done, nothingToSay
@@ -119,9 +151,8 @@ func (u *wyomingUtterance) utter(in *requestInfo) (done synth.Done, err error) {
 		return done, err
 	}
 	defer stream.Close()
-	done, err = u.pump(u.ctx, stream, sink)
-	u.logged(in, done, form)
-	return done, err
+	u.taken = true
+	return u.move(u.ctx, stream, sink)
 }
 
 // expire ends a text that does not go on: it holds a place of others.
@@ -176,8 +207,8 @@ func (c *wyomingConn) waited() time.Duration {
 	return c.blocked
 }
 
-// conclude tells the client that all of the text was spoken.
-func (u *wyomingUtterance) conclude() error {
+// stop tells the client that all of the text was spoken.
+func (u *wyomingUtterance) stop() error {
 	if u.begun {
 		if err := u.conn.send(wyoming.TypeAudioStop, wyoming.AudioStop{Timestamp: u.at()}, nil); err != nil {
 			return err

@@ -275,6 +275,8 @@ func TestWyomingFailures(t *testing.T) {
 		{"long", nil, []string{`synthesize {"text":"` + long + `"}`}, "string_above_max_length"},
 		{"long in pieces", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"` + long + `"}`}, "string_above_max_length"},
 		{"NUL", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"\u0000"}`}, "invalid_value"},
+		{"chunk without text", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"Hello "}`, `synthesize-chunk {}`, `synthesize-stop`}, "missing_field"},
+		{"chunk of a number", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"Hello "}`, `synthesize-chunk {"text":5}`, `synthesize-stop`}, "invalid_body"},
 		{"half", nil, []string{`synthesize {"text":"a\ud83d"}`}, "invalid_value"},
 		{"chunk first", nil, []string{`synthesize-chunk {"text":"a"}`}, "invalid_body"},
 		{"stop first", nil, []string{`synthesize-stop`}, "invalid_body"},

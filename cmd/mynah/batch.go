@@ -132,7 +132,10 @@ func (c *batchCommand) Run(p *program) error {
 		return err
 	}
 	opts.SourceRate = model.Info().SampleRate
-	opts.Voice = func(r *synth.Request) error { return c.applyVoice(model, r) }
+	opts.Voice = func(r *synth.Request) error {
+		_, err := c.applyVoice(model, r)
+		return err
+	}
 	opts.Jobs = cmp.Or(jobs, chooseJobs(model.Info(), memoryThere()))
 	b := &batchRun{program: p, command: c, in: in, engine: batchEngine{model}}
 	return b.run(ctx, opts)

@@ -162,7 +162,7 @@ func (r *benchResult) model(ctx context.Context, c *benchCommand) (bench.Figures
 	request := synth.Request{Text: profileText}
 	var err error
 	if c.Reference != "" {
-		if request.Reference, err = synth.ReadReference(c.Reference); err != nil {
+		if request.Reference, err = readReference(c.Reference); err != nil {
 			return bench.Figures{}, err
 		}
 	}

@@ -80,15 +80,18 @@ func (c *clip) load(p *program, path string, keep bool) (err error) {
 		from = bytes.NewReader(c.data)
 	}
 	c.Rate = audio.ClipRate
-	c.Samples, c.warnings, err = readRecording(name, from, maxClipSeconds)
+	c.Samples, c.warnings, err = readRecording(name, from, maxClipSeconds, audio.ReadClip)
 	return err
 }
 
+// readClip is audio.ReadClip or audio.ReadSound.
+type readClip func(io.Reader, audio.Limits) ([]float32, audio.ClipInfo, error)
+
 // readRecording reads a recording of any kind that is known as mono samples at
 // audio.ClipRate. Warnings are about the file.
-func readRecording(name string, r io.Reader, seconds float64) (samples []float32, warnings []string, err error) {
+func readRecording(name string, r io.Reader, seconds float64, read readClip) (samples []float32, warnings []string, err error) {
 	log.SetOutput(io.Discard) // decoders of others have notes there
-	samples, info, err := audio.ReadClip(r, audio.Limits{Bytes: maxClipBytes, Seconds: seconds})
+	samples, info, err := read(r, audio.Limits{Bytes: maxClipBytes, Seconds: seconds})
 	var bad *audio.ClipError
 	switch {
 	case errors.As(err, &bad):

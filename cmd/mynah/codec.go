@@ -73,6 +73,9 @@ func (c *codecEncodeCommand) Run(p *program) error {
 	if err := c.checkOutput(); err != nil {
 		return err
 	}
+	if named := formatOf(c.Out); !c.Quiet && named != "" && c.Out != standardOutput {
+		p.warn(fmt.Sprintf("%s is named like %s and will hold codes as JSON", c.Out, named))
+	}
 	in, name, err := p.openInput(c.In)
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (c *codecEncodeCommand) Run(p *program) error {
 	}
 	defer model.Close()
 	rate := model.SampleRate()
-	samples, warnings, err := readRecording(name, in, float64(model.MaxSamples())/float64(rate))
+	samples, warnings, err := readRecording(name, in, float64(model.MaxSamples())/float64(rate), audio.ReadSound)
 	if err != nil {
 		return err
 	}

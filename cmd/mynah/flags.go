@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/mynah-tts/mynah/internal/cpu"
 	"github.com/mynah-tts/mynah/internal/profile"
@@ -146,6 +148,17 @@ func (f *mannerFlags) request(text string) (synth.Request, error) {
 		return r, nil
 	}
 	var err error
-	r.Reference, err = synth.ReadReference(f.Reference)
+	r.Reference, err = readReference(f.Reference)
 	return r, err
+}
+
+// readReference reads a reference file. One that can be read and is none is a wrong value,
+// like any other file of a wrong kind.
+func readReference(path string) (*synth.Reference, error) {
+	ref, err := synth.ReadReference(path)
+	var failed syscall.Errno
+	if err != nil && !errors.As(err, &failed) {
+		return nil, usageErrorf("%v", err)
+	}
+	return ref, err
 }

@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": cmdCode, "wav": cmdWAV, "size": cmdSize, "header": cmdHeader, "flac": cmdFLAC, "begins": cmdBegins, "alone": cmdAlone,
-			"appears": cmdAppears, "nothing": cmdNothing, "checkpoint": cmdCheckpoint, "cut": cmdCut,
+			"appears": cmdAppears, "nothing": cmdNothing, "checkpoint": cmdCheckpoint, "cut": cmdCut, "silence": cmdSilence,
 		},
 	})
 }
@@ -199,6 +199,14 @@ func cmdCut(ts *testscript.TestScript, _ bool, args []string) {
 	info, err := os.Stat(found[0])
 	ts.Check(err)
 	ts.Check(os.Truncate(found[0], info.Size()-int64(number(ts, args[1]))))
+}
+
+// cmdSilence writes a file of so many samples that are 0.
+func cmdSilence(ts *testscript.TestScript, _ bool, args []string) {
+	e, err := audio.CreateEncoder(ts.MkAbs(args[0]), 24000, audio.Encoding{Format: audio.WAV})
+	ts.Check(err)
+	ts.Check(e.Write(make([]float32, number(ts, args[1]))))
+	ts.Check(e.Close())
 }
 
 func TestOneLine(t *testing.T) {

@@ -80,7 +80,7 @@ func (c *profileCommand) Run(p *program) error {
 	}
 	if c.Reference != "" {
 		var err error
-		if request.Reference, err = synth.ReadReference(c.Reference); err != nil {
+		if request.Reference, err = readReference(c.Reference); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (c *profileCommand) Run(p *program) error {
 		return err
 	}
 	defer model.Close()
-	if err := c.applyVoice(model, &request); err != nil {
+	if _, err := c.applyVoice(model, &request); err != nil {
 		return err
 	}
 	ctx, _ := catchInterrupts()

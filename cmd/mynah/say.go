@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -66,7 +67,8 @@ func (c *sayCommand) Run(p *program) error {
 		return err
 	}
 	defer model.Close()
-	if err := c.applyVoice(model, &request); err != nil {
+	kept, err := c.applyVoice(model, &request)
+	if err != nil {
 		return err
 	}
 	if recording != nil {
@@ -80,7 +82,7 @@ func (c *sayCommand) Run(p *program) error {
 		}
 		progress = startProgress(p.stderr, c.Quiet)
 	}
-	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet}
+	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet, voice: kept}
 	return s.run(ctx, signals, model, request)
 }
 
@@ -90,7 +92,8 @@ type speech struct {
 	out      output
 	progress *progress
 	quiet    bool
-	spedUp   bool // what comes has the speed of the output already
+	voice    string // the name of a voice that is kept, which the engine does not know
+	spedUp   bool   // what comes has the speed of the output already
 	sink     *sink
 	start    synth.Start
 }
@@ -123,6 +126,7 @@ func (s *speech) hear(signals *interrupts, rate int, events iter.Seq2[synth.Even
 		switch e := event.(type) {
 		case synth.Start:
 			s.start = e
+			s.start.Voice = cmp.Or(e.Voice, s.voice)
 			s.progress.start()
 		case synth.Audio:
 			if err := s.sink.write(e.PCM); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mynah-tts/mynah/internal/config"
 	"github.com/mynah-tts/mynah/internal/hub"
-	"github.com/mynah-tts/mynah/internal/voices"
 	"github.com/mynah-tts/mynah/server"
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -112,24 +111,13 @@ func (c *serveCommand) options(log *slog.Logger) (server.Options, error) {
 		}
 		o.Voices[from] = to
 	}
-	if o.Kept, err = c.kept(); err != nil {
-		return o, err
-	}
+	o.Kept = (&voicesFlags{c.Voices}).store(c.MaxVoices)
 	if c.Reference != "" {
-		if o.Reference, err = synth.ReadReference(c.Reference); err != nil {
+		if o.Reference, err = readReference(c.Reference); err != nil {
 			return o, err
 		}
 	}
 	return o, nil
-}
-
-// kept opens the folder of voices, nil for none. Without --voices a user without a data
-// folder has none.
-func (c *serveCommand) kept() (*voices.Store, error) {
-	if c.Voices == "" && voices.DefaultDir() == "" {
-		return nil, nil
-	}
-	return (&voicesFlags{c.Voices}).store(c.MaxVoices)
 }
 
 // listen opens a port and says plainly why it cannot.

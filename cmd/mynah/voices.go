@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,41 +33,54 @@ func (f *voicesFlags) writable(p *program, most int) (*voices.Store, error) {
 	if f.Voices == noVoices {
 		return nil, usageErrorf("%s: off keeps no voices, name a folder", p.parser.Origin("voices"))
 	}
-	return f.store(most)
+	store := f.store(most)
+	if store == nil {
+		return nil, usageErrorf("--voices: %s", noDataFolder)
+	}
+	return store, nil
 }
 
-// store opens the folder, which need not be there; nil if there shall be none.
-func (f *voicesFlags) store(most int) (*voices.Store, error) {
-	if f.Voices == noVoices {
-		return nil, nil
-	}
-	dir := f.Voices
-	if dir == "" {
-		dir = voices.DefaultDir()
-	}
-	if dir == "" {
-		return nil, usageErrorf("--voices: there is no data folder of the user's, name one")
-	}
-	return voices.Open(dir, most), nil
-}
+// noDataFolder is why a user without a home keeps no voices.
+const noDataFolder = "there is no data folder of the user's, name one"
 
-// applyVoice puts a voice that is kept into a request that names it. Presets stay what
-// they are.
-func (f *voicesFlags) applyVoice(model voices.Checkpoint, r *synth.Request) error {
-	if r.Voice == "" {
+// store opens the folder, which need not be there; nil if there is none, or shall be none.
+func (f *voicesFlags) store(most int) *voices.Store {
+	dir := cmp.Or(f.Voices, voices.DefaultDir())
+	if dir == "" || f.Voices == noVoices {
 		return nil
 	}
-	store, err := f.store(0)
-	if err != nil {
-		return err
+	return voices.Open(dir, most)
+}
+
+// whyNone tells why there is no store.
+func (f *voicesFlags) whyNone() string {
+	if f.Voices == noVoices {
+		return "--voices off keeps none"
 	}
+	return noDataFolder + " with --voices"
+}
+
+// applyVoice puts a voice that is kept into a request that names it, and returns its name.
+// Presets stay what they are.
+func (f *voicesFlags) applyVoice(model voices.Checkpoint, r *synth.Request) (kept string, err error) {
+	name := r.Voice
+	if name == "" {
+		return "", nil
+	}
+	store := f.store(0)
 	if store == nil {
 		if info := model.Info(); info.Kind == synth.Base && len(info.Speakers) == 0 && r.Reference == nil {
-			return &synth.RequestError{Param: "voice", Message: fmt.Sprintf("there is no voice %q: --voices off keeps none", r.Voice)}
+			return "", &synth.RequestError{Param: "voice", Message: fmt.Sprintf("there is no voice %q: %s", name, f.whyNone())}
 		}
-		return nil // the engine knows its presets
+		return "", nil // the engine knows its presets
 	}
-	return plainVoices(store.Apply(r, model))
+	if err := store.Apply(r, model); err != nil || r.Voice != "" {
+		return "", plainVoices(err)
+	}
+	if v, err := store.Get(name); err == nil { // as it is written
+		name = v.Name
+	}
+	return name, nil
 }
 
 // plainVoices words an error of package voices for the terminal.
@@ -141,10 +155,7 @@ func (c *voicesListCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" {
 		p.warn(unknown)
 	}
-	store, err := c.store(0)
-	if err != nil {
-		return err
-	}
+	store := c.store(0)
 	c.warn = p.warn
 	ctx, _ := catchInterrupts()
 	model, err := c.openPlain(ctx)
@@ -159,7 +170,7 @@ func (c *voicesListCommand) Run(p *program) error {
 	for _, problem := range problems {
 		p.warn(problem)
 	}
-	info, folder := model.Info(), noVoices
+	info, folder := model.Info(), c.Voices // off, or none
 	if store != nil {
 		folder = store.Dir()
 	}
@@ -167,7 +178,7 @@ func (c *voicesListCommand) Run(p *program) error {
 	case c.JSON:
 		return printJSON(p.stdout, map[string]any{"model": info.Name, "folder": folder, "voices": lines, "problems": append([]string{}, problems...)})
 	case len(lines) == 0 && store == nil:
-		p.note("%s has no preset voices, and --voices off keeps none", voices.ModelName(info.Name))
+		p.note("%s has no preset voices, and none are kept: %s", voices.ModelName(info.Name), c.whyNone())
 	case len(lines) == 0:
 		p.note("%s has no preset voices, and none are kept in %s; mynah voices add NAME CLIP keeps one", voices.ModelName(info.Name), folder)
 	default:

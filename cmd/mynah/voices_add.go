@@ -70,7 +70,7 @@ func (c *voicesAddCommand) Run(p *program) error {
 	if there, err := store.Get(name); err == nil && !c.Replace {
 		return &exitError{exitFailed, fmt.Sprintf("there is a voice %q already in %s: --replace replaces it", there.Name, store.Dir())}
 	}
-	text, err := c.transcript(p)
+	text, from, err := c.transcript(p)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *voicesAddCommand) Run(p *program) error {
 		c.warn = p.warn
 	}
 	ctx, _ := catchInterrupts()
-	profile, warnings, err := c.hear(ctx, synth.Clip{Samples: samples, Rate: audio.ClipRate, Text: text})
+	profile, warnings, err := c.hear(ctx, synth.Clip{Samples: samples, Rate: audio.ClipRate, Text: text}, from)
 	if err != nil {
 		return err
 	}
@@ -95,22 +95,24 @@ func (c *voicesAddCommand) Run(p *program) error {
 	return c.report(p, store, kept, warnings)
 }
 
-// transcript is what the clip says, "" if that was not told.
-func (c *voicesAddCommand) transcript(p *program) (string, error) {
+// transcript is what the clip says, "" if that was not told, and where it was given.
+func (c *voicesAddCommand) transcript(p *program) (text, from string, err error) {
 	switch {
 	case c.Text != "" && c.TextFile != "":
-		return "", usageErrorf("--text and --text-file: give one of them")
+		return "", "", usageErrorf("--text and --text-file: give one of them")
 	case c.TextFile == "":
-		return c.Text, nil
+		return c.Text, p.parser.Origin("text"), nil
 	case c.TextFile == standardOutput:
-		return "", usageErrorf("%s: standard input is for the clip, name a file", p.parser.Origin("text-file"))
+		return "", "", usageErrorf("%s: standard input is for the clip, name a file", p.parser.Origin("text-file"))
 	}
+	from = "text file " + c.TextFile
 	f, err := os.Open(c.TextFile)
 	if err != nil {
-		return "", fmt.Errorf("text file %s: %w", c.TextFile, cause(err))
+		return "", "", fmt.Errorf("%s: %w", from, cause(err))
 	}
 	defer f.Close()
-	return readText("text file "+c.TextFile, f)
+	text, err = readText(from, f)
+	return text, from, err
 }
 
 // read reads the clip.
@@ -145,8 +147,8 @@ func (c *voicesAddCommand) clipName() string {
 	return c.Clip
 }
 
-// hear has the model listen.
-func (c *voicesAddCommand) hear(ctx context.Context, clip synth.Clip) (voices.Profile, []string, error) {
+// hear has the model listen. Where the text of the clip was given is for messages.
+func (c *voicesAddCommand) hear(ctx context.Context, clip synth.Clip, textFrom string) (voices.Profile, []string, error) {
 	profile := voices.Profile{}
 	model, err := c.openPlain(ctx)
 	if err != nil {
@@ -166,7 +168,7 @@ func (c *voicesAddCommand) hear(ctx context.Context, clip synth.Clip) (voices.Pr
 	case ctx.Err() != nil:
 		return profile, nil, &exitError{exitFailed, "interrupted, no voice was kept"}
 	case errors.As(err, &refused) && refused.Param == "ref_text":
-		return profile, nil, usageErrorf("--text: %s", refused.Message)
+		return profile, nil, usageErrorf("%s: %s", textFrom, refused.Message)
 	case errors.As(err, &refused):
 		return profile, nil, usageErrorf("%s: %s", c.clipName(), refused.Message)
 	case err != nil:

@@ -52,11 +52,21 @@ func badClip(reason ClipReason, format, text string, args ...any) error {
 
 // ReadClip reads a recording of any rate and number of channels as mono samples at ClipRate. What the file is, WAV (every dialect
 // that ReadWAV knows, and MP3 in a WAV file), MP3 or FLAC, is told by its content. The channels are averaged, unless they cancel
-// each other; samples beyond -1..1 stay as they are.
+// each other; samples beyond -1..1 stay as they are. Digital silence is an error.
 //
 // Bytes are counted while they are read, and seconds while they are decoded: memory is taken for what is there, never for what a
 // header says. A panic of a decoder is a damaged file. Errors are a *ClipError, or wrap an error of r.
 func ReadClip(r io.Reader, limits Limits) ([]float32, ClipInfo, error) {
+	return readClip(r, limits, false)
+}
+
+// ReadSound is ReadClip for recordings that need not be of a voice: digital silence is one too.
+func ReadSound(r io.Reader, limits Limits) ([]float32, ClipInfo, error) {
+	return readClip(r, limits, true)
+}
+
+// readClip reads a recording, with or without any sound.
+func readClip(r io.Reader, limits Limits, silence bool) ([]float32, ClipInfo, error) {
 	file, err := io.ReadAll(io.LimitReader(r, max(0, limits.Bytes)+1))
 	if err != nil {
 		return nil, ClipInfo{}, fmt.Errorf("audio: clip: %w", err)
@@ -70,11 +80,11 @@ func ReadClip(r io.Reader, limits Limits) ([]float32, ClipInfo, error) {
 	if decoder == nil {
 		return nil, ClipInfo{}, unsupported(kind, file)
 	}
-	m := &mixer{format: kind, seconds: limits.Seconds, only: average}
+	m := &mixer{format: kind, seconds: limits.Seconds, silence: silence, only: average}
 	info, err := m.run(decoder, file)
 	if err == nil {
 		if loudest, cancelled := m.cancelled(); cancelled {
-			m = &mixer{format: kind, seconds: limits.Seconds, only: loudest}
+			m = &mixer{format: kind, seconds: limits.Seconds, silence: silence, only: loudest}
 			info, err = m.run(decoder, file)
 			info.Antiphase = true
 		}

@@ -15,6 +15,7 @@ const cancelledPower = 1e-4
 type mixer struct {
 	format   string
 	seconds  float64 // allowed
+	silence  bool    // allowed
 	only     int     // the channel to take, or average
 	rate     int
 	channels int
@@ -97,7 +98,7 @@ func (m *mixer) finish(info *ClipInfo) ([]float32, error) {
 	}
 	info.Peak = max(high, -low)
 	// Silence of 8-bit files is often one step away from 0.
-	if low == high {
+	if low == high && !m.silence {
 		return nil, badClip(ClipSilent, m.format, "%s: %.2f s of digital silence", m.format, m.soFar())
 	}
 	samples, err := Resample(m.mono, m.rate, ClipRate)

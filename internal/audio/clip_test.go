@@ -152,6 +152,12 @@ func TestClipLevels(t *testing.T) {
 	} {
 		got, info, err := ReadClip(bytes.NewReader(c.file), clipRoom)
 		checkClip(t, c.name, got, err, c.reason, c.text)
+		sound, _, wrong := ReadSound(bytes.NewReader(c.file), clipRoom)
+		if c.reason == ClipSilent {
+			checkClip(t, c.name, sound, wrong, "", "")
+		} else {
+			checkClip(t, c.name, sound, wrong, c.reason, c.text)
+		}
 		if err == nil && math.Abs(float64(info.Peak)-c.peak) > 0.02*c.peak {
 			t.Errorf("%s: peak %g, wanted %g", c.name, info.Peak, c.peak)
 		}

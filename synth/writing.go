@@ -92,9 +92,9 @@ type tally struct {
 	writing *writing
 	head    []rune // of the text, what a message shows of it
 	letters int
-	known   int    // letters of the checkpoint's scripts, syllables weighted
-	foreign int    // of others
-	greek   int    // letters of the Greek word under way; one alone is a symbol
+	known   int // letters of the checkpoint's scripts, syllables weighted
+	foreign int // of others
+	greek   int // letters of the Greek word under way; one alone is a symbol
 	scripts map[string]int
 	last    string // the script of the last foreign letter
 }

@@ -67,12 +67,12 @@ func classOf(r rune) class {
 		return lower
 	case 0x0410 <= r && r <= 0x042f:
 		return upper
+	case unicode.IsMark(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r): // Hangul has letters that are not seen
+		return ignorable
 	case unicode.IsLetter(r):
 		return letterClass(r)
 	case unicode.IsNumber(r):
 		return digit
-	case unicode.IsMark(r):
-		return ignorable
 	}
 	return markClass(r)
 }

@@ -91,7 +91,7 @@ func Clean(s string, limit Limit) (string, error) {
 }
 
 // Speakable reports whether s holds anything to say: at least one letter or number
-// of any script (Unicode categories L and N).
+// of any script (Unicode categories L and N) that is seen.
 func Speakable(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)

@@ -129,12 +129,12 @@ func matMulInt8(dst []float32, ldd int, x []uint8, scale []float32, zero []int32
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
 		n := min(PanelWidth, outs-o)
+		ahead, stride := next.size, next.stride
 		for r, tile := 0, 0; r < rows; r += tile {
 			if tile = most; rows-r < most {
 				tile = 1
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
-			ahead, stride := next.ahead(r/most), next.stride
 			switch {
 			case by == dotsVNNI512 && tile == 1:
 				int8Panel1VNNI(&to[0], &x[r*kp], &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o])
@@ -150,6 +150,7 @@ func matMulInt8(dst []float32, ldd int, x []uint8, scale []float32, zero []int32
 				int8Panel2AVX2(&to[0], step, &x[r*kp], kp, &w[o*kp], kp/4, &scale[r], &zero[r], &wScale[o], &wSum[o], ahead, stride)
 			}
 			last.keep(dst[r*ldd+o:], ldd, tile, n)
+			ahead += next.part
 		}
 	}
 }
@@ -197,14 +198,15 @@ func matMulInt4(dst []float32, ldd int, x unsafe.Pointer, size int, scale []floa
 	var last lastPanel
 	for o := 0; o < outs; o += PanelWidth {
 		n := min(PanelWidth, outs-o)
+		p.ahead = next.size
 		for r, tile := 0, 0; r < rows; r += tile {
 			if tile = most; rows-r < most {
 				tile = 1
 			}
 			to, step := last.target(dst[r*ldd+o:], ldd, n)
-			p.ahead = next.ahead(r / most)
 			p.tile(to, step, unsafe.Add(x, r*p.perRow), scale[r*groups:], sum[r*groups:], tile)
 			last.keep(dst[r*ldd+o:], ldd, tile, n)
+			p.ahead += next.part
 		}
 		p.codes = p.codes[groups*blocks*PanelWidth:]
 		p.scale, p.zero = p.scale[groups*PanelWidth:], p.zero[groups*PanelWidth:]
@@ -250,7 +252,7 @@ func (p *int4Panel) tile(dst []float32, ldd int, x unsafe.Pointer, scale []float
 }
 
 // nextPanel tells tiles of several rows which part of the next panel to fetch while they multiply, so that memory is read all the time
-// and not by the first tile alone.
+// and not by the first tile alone: from size bytes behind the start of the present panel on, a part each.
 type nextPanel struct {
 	size, part, stride int // bytes of a panel, of a tile's part of it, and of the part for each line of the tile's own
 }
@@ -260,9 +262,6 @@ func newNextPanel(size, tiles int) nextPanel {
 	tiles = max(tiles, 1)
 	return nextPanel{size: size, part: size / tiles, stride: line / tiles}
 }
-
-// ahead is how far behind the start of a panel the part of a tile begins.
-func (n nextPanel) ahead(tile int) int { return n.size + n.part*tile }
 
 // clearTile zeroes the totals that these kernels add to.
 func clearTile(dst []float32, ldd, rows int) {

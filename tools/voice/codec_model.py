@@ -58,12 +58,49 @@ class TransposedConv(nn.Module):
         return y[..., :steps * self.stride]
 
 
-def _snake(x, alpha, beta):
-    """x [rows, channels]: rows and channels stay symbolic for the compiler, so that one compiled kernel serves every stage."""
-    return x + torch.sin(x * alpha.exp()).square() / (beta.exp() + 1e-9)
+LANES = 96
 
 
-snake = _snake
+def _sway(x, a, b):
+    return x + torch.sin(x * a).square() * b
+
+
+def _sway_back(g, x, a, b):
+    """Gradients by x, by log a and (negated) by log 1/b, the last two before the sum over rows."""
+    turn = x * a
+    s = torch.sin(turn)
+    r = g * s * b
+    twice = 2 * r * torch.cos(turn)
+    return g + twice * a, twice * turn, r * s
+
+
+class _SnakeRows(torch.autograd.Function):
+    """Snake over x [rows, channels]. Few channels are no whole vectors: LANES / channels rows are taken as one, whatever the stage."""
+    forward_rows, backward_rows = _sway, _sway_back
+
+    @staticmethod
+    def forward(ctx, x, alpha, beta):
+        rows, n = x.shape
+        k = LANES // n if n < LANES and rows % (LANES // n) == 0 else 1
+        a, b = alpha.exp().repeat(k), (1 / (beta.exp() + 1e-9)).repeat(k)
+        ctx.save_for_backward(x, a, b)
+        return _SnakeRows.forward_rows(x.view(-1, n * k), a, b).view(x.shape)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, a, b = ctx.saved_tensors
+        n, wide = x.shape[1], len(a)
+        dx, da, db = _SnakeRows.backward_rows(g.contiguous().view(-1, wide), x.view(-1, wide), a, b)
+        return dx.view(x.shape), da.sum(0).view(-1, n).sum(0), -db.sum(0).view(-1, n).sum(0)
+
+
+snake = _SnakeRows.apply
+
+
+def compile_snake():
+    """Compiled for training: a third of the time in eager mode, for every stage the same two kernels."""
+    _SnakeRows.forward_rows = staticmethod(torch.compile(_sway, dynamic=True))
+    _SnakeRows.backward_rows = staticmethod(torch.compile(_sway_back, dynamic=True))
 
 
 class Snake(nn.Module):

@@ -137,7 +137,7 @@ def main():
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     torch.manual_seed(SEED)
     torch._dynamo.config.recompile_limit = 64              # one kernel a width
-    codec_model.snake = torch.compile(codec_model._snake, dynamic=True)
+    codec_model.compile_snake()
     codes, audio, starts, held = load(args.hours)
     print(f"codec: {len(codes) * 0.08 / 3600:.2f} hours, {len(held)} held-out sentences", flush=True)
     place = torch.device(paths.DEVICE)

@@ -2,6 +2,7 @@
 
     python export.py [OUT] [--weights average|model]       # default WORK/export
     python export.py --check DIR                           # the reference implementation must give the same greedy codes and sound
+    python export.py --golden DIR OUT                      # what the reference says with it, greedy: OUT.json and OUT.safetensors
 
 OUT/{config.json,generation_config.json,model.safetensors,vocab.json,merges.txt,tokenizer_config.json,preprocessor_config.json} and
 OUT/speech_tokenizer/{config.json,model.safetensors,preprocessor_config.json}. The encoder slot of the codec holds a minimal stub: a voice with
@@ -54,7 +55,7 @@ def export(out, which):
     codec_out = os.path.join(out, "speech_tokenizer")
     os.makedirs(codec_out, exist_ok=True)
     talker = torch.load(paths.file("talker", "talker.pt"), weights_only=False, map_location="cpu")
-    weights, config = dict(talker[which]), talker["config"]
+    weights, config = dict(talker[which]), dict(talker["config"], spk_id=dict(talker_model.SPEAKERS), spk_is_dialect={s: False for s in talker_model.SPEAKERS})
     # Ids that nothing uses are zero rows: they pack to nothing.
     used = torch.zeros(talker_model.VOCAB, 1)
     used[[*range(talker_model.ENTRIES), *talker_model.IDS.values(), *talker_model.SPEAKERS.values()]] = 1
@@ -138,10 +139,46 @@ def check(folder, texts=("Hello, how are you today?", "The train leaves at 7:30 
     print("reference check", "passed" if good else "FAILED")
 
 
+GOLDEN = ("Hello there, how are you today?", "The boats came back to the harbour before the rain.", "Please leave your umbrella by the door and sit down.")
+
+
+@torch.inference_mode()
+def golden(folder, out):
+    """Greedy codes and samples of the unmodified reference in float32: each text in both layouts, the speakers in turn."""
+    from qwen_tts import Qwen3TTSModel
+    from transformers import Qwen2TokenizerFast
+
+    reference = Qwen3TTSModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", device_map="cpu")
+    reference.processor.tokenizer = Qwen2TokenizerFast.from_pretrained(folder)
+    captured, original = [], reference.model.speech_tokenizer.decode
+    reference.model.speech_tokenizer.decode = lambda codes, *a, **k: (captured.append(codes), original(codes, *a, **k))[1]
+    speakers = list(reference.model.config.talker_config.spk_id)
+    cases, tensors = [], {}
+    for i, text in enumerate(GOLDEN):
+        for streaming in (False, True):
+            captured.clear()
+            name, speaker = f"{i}_{'' if streaming else 'non_'}streaming", speakers[(i + streaming) % len(speakers)]
+            waves, _ = reference.generate_custom_voice(text=text, speaker=speaker, language="English", non_streaming_mode=not streaming, do_sample=False, subtalker_dosample=False,
+                                                       repetition_penalty=1.0, max_new_tokens=120)
+            codes = captured[0][0]["audio_codes"] if isinstance(captured[0], list) else captured[0]["audio_codes"][0]
+            tensors[name + "/codes"], tensors[name + "/waveform"] = codes.to(torch.int32).contiguous(), torch.from_numpy(waves[0]).float().contiguous()
+            cases.append(dict(name=name, text=text, language="English", speaker=speaker, non_streaming_mode=not streaming, frames=len(codes), samples=len(waves[0])))
+            print(f"{name}: {speaker}, {len(codes)} frames")
+    save_file(tensors, out + ".safetensors")
+    write(out + ".json", dict(note="greedy, float32, whole decode; compare codes exactly, waveform within 1e-4", cases=cases))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("out", nargs="?", default=paths.file("export"))
+    parser.add_argument("golden_out", nargs="?")
     parser.add_argument("--weights", default="average", choices=("average", "model"))
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--golden", action="store_true")
     args = parser.parse_args()
-    check(args.out) if args.check else export(args.out, args.weights)
+    if args.check:
+        check(args.out)
+    elif args.golden:
+        golden(args.out, args.golden_out)
+    else:
+        export(args.out, args.weights)

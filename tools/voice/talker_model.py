@@ -10,8 +10,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 ENTRIES, GROUPS = 256, 16
-SPEAKERS = {"wren": 264, "jay": 265}                     # teacher voices af_heart and am_michael
-TEACHER = {"af_heart": "wren", "am_michael": "jay"}
+SPEAKERS = {"lark": 264, "martin": 265}                     # teacher voices af_heart and am_michael
+TEACHER = {"af_heart": "lark", "am_michael": "martin"}
 IDS = dict(pad=256, bos=257, eos=258, think=259, nothink=260, think_bos=261, think_eos=262, english=263)
 VOCAB = ENTRIES + 1024                                   # the published sampler suppresses the last 1024 ids but for the end token
 

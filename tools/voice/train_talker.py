@@ -34,7 +34,10 @@ STREAMING = 0.45
 AUTO = 0.1                   # samples without a language tag
 RANK, WORLD = int(os.environ.get("MYNAH_VOICE_RANK", 0)), int(os.environ.get("MYNAH_VOICE_WORLD", 1))
 POSITIONS = int(os.environ.get("MYNAH_VOICE_ROWS", 3200)) // WORLD      # of a batch, padding included
-FRAMES_SHARE = 0.1           # of the frames the predictor sees in a step
+PREDICT_EVERY = 3            # steps: the predictor needs fewer of them than the trunk and costs a third of one
+FRAMES_SHARE = 0.16          # of the frames the predictor sees in a step
+TRUNK_SHARE = 0.25           # of the predictor's gradient that reaches the trunk
+WRONG_FRAMES, WRONG_CODES = 0.12, 0.05       # share of frames, and of single codes, exchanged in the input
 WEIGHTS = torch.tensor([1.2, 0.8, *(0.93 ** g for g in range(13))])     # of groups 1 .. 15 in the loss
 LABELS = len(phonemes.LABELS)
 MUON_RATE, ADAM_RATE = 0.02, 2e-3
@@ -55,6 +58,37 @@ def load():
     return out
 
 
+NO_WORD = (-9, 0.0, 0.0)
+MARGIN = 0.2                 # of a word: letters are not spread over it as evenly as its sounds
+
+
+def spans(text, offsets):
+    """(word, begin, end) of each token: the white-space word it belongs to and which part of its letters it is, 0 .. 1."""
+    begins = [0, *(i + 1 for i, c in enumerate(text) if c == " ")]
+    ends = [*(b - 1 for b in begins[1:]), len(text)]
+    out = []
+    for a, e in offsets:
+        w = text.count(" ", 0, max(e, 1))
+        if e > 0 and text[e - 1] == " ":
+            w -= 1
+        size = max(1, ends[w] - begins[w])
+        out.append((w, max(0, a - begins[w]) / size, (e - begins[w]) / size))
+    return out
+
+
+def said(owner):
+    """Of each row of 20 ms the word said last and how much of it (word, 0 .. 1), and the same for the word that is said next; in a word the two are equal."""
+    rows = np.arange(len(owner))
+    starts = np.r_[True, owner[1:] != owner[:-1]]
+    run = np.cumsum(starts) - 1
+    part = (rows - rows[starts][run] + 0.5) / np.bincount(run)[run]
+    inside = owner >= 0
+    before = np.maximum.accumulate(np.where(inside, rows, -1))
+    after = np.minimum.accumulate(np.where(inside, rows, len(owner))[::-1])[::-1]
+    low, high = np.where(before >= 0, before, np.clip(after, 0, len(owner) - 1)), np.where(after < len(owner), after, np.clip(before, 0, None))
+    return (owner[low], np.where(inside, part, np.where(before >= 0, 1.0, 0.0))), (owner[high], np.where(inside, part, np.where(after < len(owner), 0.0, 1.0)))
+
+
 class Sampler:
     """Turns utterances into prompt rows, frame rows and targets."""
 
@@ -71,20 +105,19 @@ class Sampler:
             pick = random.random()
             text = text[:-1].lower() if pick < 0.08 else text[:-1] if pick < 0.13 else text
         encoded = (self.loose if training else self.plain).encode(text)
-        spaces = np.cumsum([c == " " for c in text])
-        words = [int(spaces[max(e - 1, 0)]) for _, e in encoded.offsets]
+        spoken = spans(text, encoded.offsets)
         streaming = training and random.random() < STREAMING
         rows_text, rows_codec, trail = prompt(encoded.ids, self.special, self.role, u["speaker"], streaming, training and random.random() < AUTO)
         n, first = len(u["codes"]), len(rows_text) - 1
         if streaming:
-            rows_word = [-1] * first + words[:1]
-            follow_word = words[1:] + [-1]
+            rows_word = [NO_WORD] * first + spoken[:1]
+            follow_word = spoken[1:] + [NO_WORD]
         else:
-            rows_word = [-1] * (len(rows_text) - len(words) - 2) + words + [-1, -1]
+            rows_word = [NO_WORD] * (len(rows_text) - len(spoken) - 2) + spoken + [NO_WORD] * 2
             follow_word = []
         pad = self.special["<tts_pad>"]
         follow = (trail + [pad] * n)[:n]
-        follow_word = (follow_word + [-1] * n)[:n]
+        follow_word = (follow_word + [NO_WORD] * n)[:n]
         return dict(text=np.array(rows_text + follow), codec=np.array(rows_codec + [-1] * n), word=np.array(rows_word + follow_word), first=first, n=n, **{k: u[k] for k in ("codes", "label", "owner")})
 
     def collate(self, samples):
@@ -100,17 +133,13 @@ class Sampler:
             where.append(i * t + first + np.arange(n))
             codes.append(s["codes"])
             label.append(s["label"])
-            # Words of each frame; a pause belongs to the words on both sides of it.
-            owner = s["owner"].reshape(-1)
-            said = np.where(owner >= 0, np.arange(len(owner)), -1)
-            before = np.maximum.accumulate(said)
-            after = np.where(owner >= 0, np.arange(len(owner)), len(owner))
-            after = np.minimum.accumulate(after[::-1])[::-1]
-            low = owner[np.where(before >= 0, before, np.clip(after, 0, len(owner) - 1))].reshape(n, -1)
-            high = owner[np.where(after < len(owner), after, np.clip(before, 0, None))].reshape(n, -1)
-            word = np.full(t, -9)
-            word[:size] = np.where(s["word"] >= 0, s["word"], -9)
-            rows = ((word[None, None] == low[..., None]) | (word[None, None] == high[..., None])).any(1)
+            # Tokens of what each frame says; a pause belongs to the end and the beginning of the words on both sides of it.
+            word, begin, end = np.full(t, NO_WORD[0]), np.zeros(t), np.zeros(t)
+            word[:size], begin[:size], end[:size] = s["word"].T
+            rows = np.zeros((n, t), bool)
+            for owner, part in said(s["owner"].reshape(-1)):
+                owner, part = owner.reshape(n, -1, 1), part.reshape(n, -1, 1)
+                rows |= ((word == owner) & (begin <= part + MARGIN) & (end >= part - MARGIN)).any(1)
             # Frame j is decided at row first + j: text that comes later cannot be looked at.
             rows &= np.arange(t)[None] <= (first + np.arange(n))[:, None]
             guide.append(rows)
@@ -119,30 +148,40 @@ class Sampler:
                     codes=tensor(np.concatenate(codes)), label=tensor(np.concatenate(label)), guide=tensor(np.concatenate(guide)))
 
 
-def embed(model, b, wrong):
-    """Input rows; wrong: share of frames and of single codes exchanged for others, so that the model learns to go on after a mistake."""
+def embed(model, b, training):
+    """Input rows. In training some frames and single codes are exchanged for others: the model learns to go on after a mistake, and to read the text
+    rather than to guess from the sound before."""
     table = model.text_table()
     x = F.embedding(b["text"].clamp(min=0), table) * (b["text"] >= 0)[..., None]
     x = x + model.model.codec_embedding(b["codec"].clamp(min=0)) * (b["codec"] >= 0)[..., None]
     frames = b["frames"][b["is_frame"]]
-    if wrong:
+    if training:
         n = len(frames)
         at = frames.device
         other = frames[torch.randint(n, (n,), device=at)]
-        frames = torch.where((torch.rand(n, 1, device=at) < wrong) | (torch.rand(n, GROUPS, device=at) < wrong), other, frames)
+        frames = torch.where((torch.rand(n, 1, device=at) < WRONG_FRAMES) | (torch.rand(n, GROUPS, device=at) < WRONG_CODES), other, frames)
     return x.index_put((b["is_frame"],), x[b["is_frame"]] + model.frame(frames))
 
 
-def losses(model, phones, b, training, drop):
-    h, scores, middle = model.trunk(embed(model, b, 0.05 if training else 0), drop)
+def residual(model, flat, codes, training, drop):
+    """Cross-entropy of each residual group; flat [N, d] are the hidden states of all frames, codes [N, 16]."""
+    n = len(flat)
+    pick = torch.randperm(n, device=flat.device)[:max(16, int(n * FRAMES_SHARE))] if training else torch.arange(n, device=flat.device)
+    # Few frames stand for all: what the predictor's loss says to the trunk is mostly noise, so it hears little of it.
+    hidden = flat[pick]
+    hidden = hidden.detach() + TRUNK_SHARE * (hidden - hidden.detach())
+    rest = model.predictor(hidden, codes[pick], drop)
+    return F.cross_entropy(rest.reshape(-1, ENTRIES), codes[pick, 1:].reshape(-1), reduction="none").view(-1, GROUPS - 1).mean(0)
+
+
+def losses(model, phones, b, training, drop, predict=True):
+    """(code 0, each residual group or None without predict, phones, guide, share of codes 0 that are right)"""
+    h, scores, middle = model.trunk(embed(model, b, training), drop)
     known = b["target"] >= 0
     logits, target = model.codec_head(h[known]), b["target"][known]
     first = F.cross_entropy(logits, target)
     flat = h.reshape(-1, h.shape[-1])[b["where"]]
-    n = len(flat)
-    pick = torch.randperm(n, device=flat.device)[:max(16, int(n * FRAMES_SHARE))] if training else torch.arange(n, device=flat.device)
-    rest = model.predictor(flat[pick], b["codes"][pick], drop)
-    each = F.cross_entropy(rest.reshape(-1, ENTRIES), b["codes"][pick, 1:].reshape(-1), reduction="none").view(-1, GROUPS - 1).mean(0)
+    each = residual(model, flat, b["codes"], training, drop) if predict else None
     phone = F.cross_entropy(phones(middle.reshape(-1, middle.shape[-1])[b["where"]]).view(-1, LABELS), b["label"].reshape(-1))
     guide = torch.zeros((), device=h.device)
     if scores:
@@ -219,7 +258,9 @@ def main():
     matrices = [w for n, w in model.named_parameters() if w.ndim == 2 and ".layers." in n]
     chosen = set(map(id, matrices))
     others = [w for w in [*model.parameters(), *phones.parameters()] if id(w) not in chosen]
-    muon, adam = Muon(matrices), torch.optim.AdamW(others, ADAM_RATE, betas=(0.9, 0.98), weight_decay=0.0)
+    of_predictor = [w for n, w in model.named_parameters() if id(w) in chosen and n.startswith("code_predictor.")]
+    inside = set(map(id, of_predictor))
+    muons, adam = [Muon([w for w in matrices if id(w) not in inside]), Muon(of_predictor)], torch.optim.AdamW(others, ADAM_RATE, betas=(0.9, 0.98), weight_decay=0.0)
     average = {k: v.clone() for k, v in model.state_dict().items()}
     step, path = 0, os.path.join(paths.folder("talker"), "talker.pt")
     if os.path.exists(path):
@@ -229,8 +270,8 @@ def main():
         if "adam" in saved:                                 # not in what archive.py made
             phones.load_state_dict(saved["phones"])
             adam.load_state_dict(saved["adam"])
-            for shape, m in saved["muon"].items():
-                muon.state[shape].copy_(m)
+            for muon, state in zip(muons, saved["muon"]):
+                muon.state = {shape: m.to(place) for shape, m in state.items()}
         print(f"talker: goes on from step {step}", flush=True)
     random.seed(SEED + step + 1000003 * RANK)
     torch.manual_seed(SEED + step + 1000003 * RANK)
@@ -256,7 +297,7 @@ def main():
             yield from out
 
     def save():
-        torch.save(dict(model=model.state_dict(), phones=phones.state_dict(), adam=adam.state_dict(), muon=muon.state, average=average, step=step, config=model.c), path + ".tmp")
+        torch.save(dict(model=model.state_dict(), phones=phones.state_dict(), adam=adam.state_dict(), muon=[m.state for m in muons], average=average, step=step, config=model.c), path + ".tmp")
         os.replace(path + ".tmp", path)
 
     def check():
@@ -278,17 +319,22 @@ def main():
         b = sampler.collate([sampler.sample(u, True) for u in next(source)])
         rows += b["text"].numel()
         model.train()
-        first, each, phone, guide, right = losses(model, phones, b, True, args.drop)
-        loss = first + 1.5 * (each * weights).sum() + 0.4 * phone + (0.3 if progress < 0.5 else 0.1) * guide
+        first, each, phone, guide, right = losses(model, phones, b, True, args.drop, step % PREDICT_EVERY == 0)
+        loss = first + phone + 0.4 * guide
+        shows = dict(first=first, right=right, phone=phone, guide=guide)
+        if each is not None:
+            loss = loss + 1.5 * (each * weights).sum()
+            shows.update(rest=each.mean(), g1=each[0], g3=each[2], g7=each[6], g15=each[14])
         for w in model.parameters():
             w.grad = None
         adam.zero_grad()
         loss.backward()
-        share([w.grad for w in [*model.parameters(), *phones.parameters()]])
+        share([w.grad for w in [*model.parameters(), *phones.parameters()] if w.grad is not None])
         grad = nn.utils.clip_grad_norm_(others, 1.0)
         for g in adam.param_groups:
             g["lr"] = ADAM_RATE * rate
-        muon.step(MUON_RATE * rate)
+        for muon in muons if each is not None else muons[:1]:
+            muon.step(MUON_RATE * rate)
         adam.step()
         step += 1
         if RANK:
@@ -297,7 +343,7 @@ def main():
             keep = min(0.99, 0.9 + step / 3000) ** 4
             for k, v in model.state_dict().items():
                 average[k].lerp_(v, 1 - keep)
-        for k, v in dict(first=first, right=right, rest=each.mean(), g1=each[0], g3=each[2], g7=each[6], g15=each[14], phone=phone, guide=guide, grad=grad).items():
+        for k, v in dict(shows, grad=grad).items():
             v = float(v.detach() if torch.is_tensor(v) else v)
             shown[k] = v if k not in shown else 0.95 * shown[k] + 0.05 * v
         if step % 20 == 0:

@@ -285,24 +285,14 @@ class Decoder(nn.Module):
     def forward(self, codes):
         return self.wave(self.latents(codes)).clamp(-1, 1)
 
-    def set_books(self, books):
-        """Starts the entries from the closed-form codebooks; group 0 and the rest share one coordinate system."""
-        import numpy as np
-
-        dims, half = books["axes"].shape[0], self.c["codebook_dim"] // 2
-        scale = 1.0 / float(np.sqrt(np.square(books["centres"] @ books["axes"]).mean()))
-        first = torch.zeros(self.c["codebook_size"], half)
-        first[:, :dims] = torch.from_numpy(books["centres"] @ books["axes"]) * scale
-        layers = [self.quantizer.rvq_first.vq.layers[0], *self.quantizer.rvq_rest.vq.layers]
-        layers[0]._codebook.embedding_sum.data.copy_(first)
-        for g, book in enumerate(books["pitch"]):
-            entry = torch.zeros_like(first)
-            entry[:, dims:dims + book.shape[1]] = torch.from_numpy(book) / 4.0
-            layers[1 + g]._codebook.embedding_sum.data.copy_(entry)
-        for g, part in enumerate(books["parts"]):
-            entry = torch.zeros_like(first)
-            entry[:, :dims] = torch.from_numpy(part) * scale
-            layers[1 + len(books["pitch"]) + g]._codebook.embedding_sum.data.copy_(entry)
+    def set_books(self, entries):
+        """Starts the entries from the closed-form codebooks (codebook.entries): all groups in one space."""
+        half, width = self.c["codebook_dim"] // 2, entries.shape[2]
+        scale = torch.ones(width)
+        scale[:-8] = 1.0 / float(entries[0].square().sum(1).mean().sqrt()) * math.sqrt(width / 2)
+        scale[-8:] = 1 / 4.0                                # pitch: semitones and voicing
+        for book, entry in zip([self.quantizer.rvq_first.vq.layers[0], *self.quantizer.rvq_rest.vq.layers], entries):
+            book._codebook.embedding_sum.data[:, :width] = entry * scale
         for q in (self.quantizer.rvq_first, self.quantizer.rvq_rest):
             nn.init.normal_(q.output_proj.weight, std=1 / math.sqrt(half))
         self.quantizer.rvq_rest.output_proj.weight.data.copy_(self.quantizer.rvq_first.output_proj.weight.data)

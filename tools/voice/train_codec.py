@@ -18,8 +18,10 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import codebook
 import codec_model
 import paths
+from codebook import GROUPS
 from features import HOP, MELS, magnitude, mel_filters
 from synth import FRAME
 
@@ -30,6 +32,7 @@ CROP = 8                # frames in the losses
 BATCH = int(os.environ.get("MYNAH_VOICE_BATCH", 6))
 RATE = 6e-4
 RESOLUTIONS = ((512, 120, 40), (1024, 240, 80), (2048, 480, 120))
+FINE = 6               # groups from here on are fine levels of the spectrum
 HELD_EVERY = 97         # sentence ids divisible by this are never trained on
 
 
@@ -71,10 +74,10 @@ def batch(codes, audio, starts, rng):
     valid = index >= first
     k = torch.from_numpy(codes[np.clip(index, 0, len(codes) - 1)].astype(np.int64)).transpose(1, 2)
     x = torch.from_numpy(np.stack([audio[m * FRAME:(m + CROP) * FRAME] for m in moved]).astype(np.float32) / 32768)
-    # The predictor will sometimes be wrong: a few codes of the spectral groups are exchanged.
-    wrong = torch.from_numpy(rng.random((BATCH, 13, total)) < 0.03)
-    other = k[torch.from_numpy(rng.permutation(BATCH))][:, 3:][:, :, torch.from_numpy(rng.permutation(total))]
-    k = torch.cat([k[:, :3], torch.where(wrong, other, k[:, 3:])], 1)
+    # The predictor will sometimes be wrong: a few codes of the fine groups are exchanged.
+    wrong = torch.from_numpy(rng.random((BATCH, GROUPS - FINE, total)) < 0.04)
+    other = k[torch.from_numpy(rng.permutation(BATCH))][:, FINE:][:, :, torch.from_numpy(rng.permutation(total))]
+    k = torch.cat([k[:, :FINE], torch.where(wrong, other, k[:, FINE:])], 1)
     return tuple(v.to(paths.DEVICE) for v in (k, x, torch.from_numpy(valid)))
 
 
@@ -142,7 +145,7 @@ def main():
     print(f"codec: {len(codes) * 0.08 / 3600:.2f} hours, {len(held)} held-out sentences", flush=True)
     place = torch.device(paths.DEVICE)
     decoder = codec_model.Decoder().to(place)
-    decoder.set_books(dict(np.load(paths.file("codec", "codebooks.npz"))))
+    decoder.set_books(codebook.entries(codebook.read()))
     head = nn.Linear(decoder.c["latent_dim"], MELS).to(place)
     judges = Discriminators().to(place)
     weights = [p for p in [*decoder.parameters(), *head.parameters()] if p.requires_grad]

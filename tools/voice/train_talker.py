@@ -34,12 +34,14 @@ STREAMING = 0.45
 AUTO = 0.1                   # samples without a language tag
 RANK, WORLD = int(os.environ.get("MYNAH_VOICE_RANK", 0)), int(os.environ.get("MYNAH_VOICE_WORLD", 1))
 POSITIONS = int(os.environ.get("MYNAH_VOICE_ROWS", 3200)) // WORLD      # of a batch, padding included
-PREDICT_EVERY = 3            # steps: the predictor needs fewer of them than the trunk and costs a third of one
+PREDICT_EVERY = 2            # steps: the predictor needs fewer of them than the trunk and costs a third of one
 FRAMES_SHARE = 0.16          # of the frames the predictor sees in a step
 TRUNK_SHARE = 0.25           # of the predictor's gradient that reaches the trunk
 WRONG_FRAMES, WRONG_CODES = 0.12, 0.05       # share of frames, and of single codes, exchanged in the input
-WEIGHTS = torch.tensor([1.2, 0.8, *(0.93 ** g for g in range(13))])     # of groups 1 .. 15 in the loss
+WEIGHTS = torch.tensor([0.8, 0.4, 0.4, 0.25, 0.2, *[0.12] * 10])        # of groups 1 .. 15 in the loss; codebook.GROUPS_OF says what they hold
+SIDES = torch.tensor([0.6, 0.3, 0.3])        # of groups 1 .. 3 as the helper reads them off the trunk
 LABELS = len(phonemes.LABELS)
+ROWS = 4                     # of 20 ms in a frame
 MUON_RATE, ADAM_RATE = 0.02, 2e-3
 
 
@@ -163,6 +165,15 @@ def embed(model, b, training):
     return x.index_put((b["is_frame"],), x[b["is_frame"]] + model.frame(frames))
 
 
+class Helpers(nn.Module):
+    """What only training needs: the phones of a frame's four rows off a middle layer, and its groups 1 .. 3 off the last, from all frames."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.phones = nn.Sequential(nn.Linear(width, 256), nn.SiLU(), nn.Linear(256, ROWS * LABELS))
+        self.sides = nn.Linear(width, len(SIDES) * ENTRIES)
+
+
 def residual(model, flat, codes, training, drop):
     """Cross-entropy of each residual group; flat [N, d] are the hidden states of all frames, codes [N, 16]."""
     n = len(flat)
@@ -174,15 +185,16 @@ def residual(model, flat, codes, training, drop):
     return F.cross_entropy(rest.reshape(-1, ENTRIES), codes[pick, 1:].reshape(-1), reduction="none").view(-1, GROUPS - 1).mean(0)
 
 
-def losses(model, phones, b, training, drop, predict=True):
-    """(code 0, each residual group or None without predict, phones, guide, share of codes 0 that are right)"""
+def losses(model, helpers, b, training, drop, predict=True):
+    """(code 0, each residual group or None without predict, phones, sides, guide, share of codes 0 that are right)"""
     h, scores, middle = model.trunk(embed(model, b, training), drop)
     known = b["target"] >= 0
     logits, target = model.codec_head(h[known]), b["target"][known]
     first = F.cross_entropy(logits, target)
     flat = h.reshape(-1, h.shape[-1])[b["where"]]
     each = residual(model, flat, b["codes"], training, drop) if predict else None
-    phone = F.cross_entropy(phones(middle.reshape(-1, middle.shape[-1])[b["where"]]).view(-1, LABELS), b["label"].reshape(-1))
+    phone = F.cross_entropy(helpers.phones(middle.reshape(-1, middle.shape[-1])[b["where"]]).view(-1, LABELS), b["label"].reshape(-1))
+    sides = F.cross_entropy(helpers.sides(flat).view(-1, ENTRIES), b["codes"][:, 1:1 + len(SIDES)].reshape(-1), reduction="none").view(-1, len(SIDES)).mean(0)
     guide = torch.zeros((), device=h.device)
     if scores:
         seen = b["guide"].any(1)
@@ -191,7 +203,7 @@ def losses(model, phones, b, training, drop, predict=True):
         for s in scores:
             s = s[row, step].masked_fill(future, -1e4)
             guide = guide + (torch.logsumexp(s, 1) - torch.logsumexp(s.masked_fill(~b["guide"], -1e4), 1))[seen].mean() / len(scores)
-    return first, each, phone, guide, (logits.argmax(1) == target).float().mean()
+    return first, each, phone, sides, guide, (logits.argmax(1) == target).float().mean()
 
 
 def share(tensors):
@@ -254,10 +266,10 @@ def main():
     sampler = Sampler()
     place = torch.device(paths.DEVICE)
     model = Talker(config(sampler.vocab)).to(place)
-    phones = nn.Sequential(nn.Linear(model.c["hidden_size"], 256), nn.SiLU(), nn.Linear(256, 4 * LABELS)).to(place)
+    helpers = Helpers(model.c["hidden_size"]).to(place)
     matrices = [w for n, w in model.named_parameters() if w.ndim == 2 and ".layers." in n]
     chosen = set(map(id, matrices))
-    others = [w for w in [*model.parameters(), *phones.parameters()] if id(w) not in chosen]
+    others = [w for w in [*model.parameters(), *helpers.parameters()] if id(w) not in chosen]
     of_predictor = [w for n, w in model.named_parameters() if id(w) in chosen and n.startswith("code_predictor.")]
     inside = set(map(id, of_predictor))
     muons, adam = [Muon([w for w in matrices if id(w) not in inside]), Muon(of_predictor)], torch.optim.AdamW(others, ADAM_RATE, betas=(0.9, 0.98), weight_decay=0.0)
@@ -268,7 +280,7 @@ def main():
         model.load_state_dict(saved["model"])
         average, step = saved["average"], saved["step"]
         if "adam" in saved:                                 # not in what archive.py made
-            phones.load_state_dict(saved["phones"])
+            helpers.load_state_dict(saved["helpers"])
             adam.load_state_dict(saved["adam"])
             for muon, state in zip(muons, saved["muon"]):
                 muon.state = {shape: m.to(place) for shape, m in state.items()}
@@ -297,7 +309,7 @@ def main():
             yield from out
 
     def save():
-        torch.save(dict(model=model.state_dict(), phones=phones.state_dict(), adam=adam.state_dict(), muon=[m.state for m in muons], average=average, step=step, config=model.c), path + ".tmp")
+        torch.save(dict(model=model.state_dict(), helpers=helpers.state_dict(), adam=adam.state_dict(), muon=[m.state for m in muons], average=average, step=step, config=model.c), path + ".tmp")
         os.replace(path + ".tmp", path)
 
     def check():
@@ -306,30 +318,30 @@ def main():
         sums = []
         with torch.no_grad():
             for i in range(0, min(len(batches.held), 100), 20):
-                first, each, phone, _, right = losses(twin, phones, sampler.collate([sampler.sample(u, False) for u in batches.held[i:i + 20]]), False, 0)
+                first, each, phone, _, _, right = losses(twin, helpers, sampler.collate([sampler.sample(u, False) for u in batches.held[i:i + 20]]), False, 0)
                 sums.append([float(first), float(each.mean()), float(phone), float(right), *each[[0, 1, 2, 6, 14]].tolist()])
         if sums:
             print(f"CHECK step {step} " + " ".join(f"{n} {v:.3f}" for n, v in zip(("first", "rest", "phone", "right", "g1", "g2", "g3", "g7", "g15"), np.mean(sums, 0))), flush=True)
 
     began, spent, first_step, shown, rows, source = time.time(), time.process_time(), step, {}, 0, batches()
-    weights = (WEIGHTS / WEIGHTS.sum()).to(place)
+    weights, side_weights = WEIGHTS.to(place), SIDES.to(place)
     while step < args.steps and time.time() - began < args.minutes * 60:
         progress = step / args.steps
         rate = min(1, (step + 1) / 60) * (1 if progress < args.flat else max(0.03, (1 - progress) / (1 - args.flat)))
         b = sampler.collate([sampler.sample(u, True) for u in next(source)])
         rows += b["text"].numel()
         model.train()
-        first, each, phone, guide, right = losses(model, phones, b, True, args.drop, step % PREDICT_EVERY == 0)
-        loss = first + phone + 0.4 * guide
-        shows = dict(first=first, right=right, phone=phone, guide=guide)
+        first, each, phone, sides, guide, right = losses(model, helpers, b, True, args.drop, step % PREDICT_EVERY == 0)
+        loss = first + phone + 0.4 * guide + (sides * side_weights).sum()
+        shows = dict(first=first, right=right, side=sides[0], phone=phone, guide=guide)
         if each is not None:
-            loss = loss + 1.5 * (each * weights).sum()
+            loss = loss + (each * weights).sum()
             shows.update(rest=each.mean(), g1=each[0], g3=each[2], g7=each[6], g15=each[14])
         for w in model.parameters():
             w.grad = None
         adam.zero_grad()
         loss.backward()
-        share([w.grad for w in [*model.parameters(), *phones.parameters()] if w.grad is not None])
+        share([w.grad for w in [*model.parameters(), *helpers.parameters()] if w.grad is not None])
         grad = nn.utils.clip_grad_norm_(others, 1.0)
         for g in adam.param_groups:
             g["lr"] = ADAM_RATE * rate

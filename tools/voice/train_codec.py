@@ -8,7 +8,6 @@ resolutions (hinge loss, feature matching). --minutes stops by the clock after s
 """
 import argparse
 import glob
-import json
 import math
 import os
 import time

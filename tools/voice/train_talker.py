@@ -7,14 +7,13 @@ trained, STREAMING of the samples in the streaming one. Training-only helps: hea
 being said, and the phone of every 20 ms is read off a middle layer. Layer matrices go by Muon, everything else by AdamW.
 
 WORLD processes share a step when MYNAH_VOICE_WORLD is set and each is started with its MYNAH_VOICE_RANK (0 .. WORLD - 1): each takes a part of the
-batch and of Muon's matrices. Two processes of one thread do 1.7 times the steps of one; one process of two threads 1.4 times.
+batch and of Muon's matrices. Two processes do 1.9 times the steps of one (LOG.md, session 5).
 """
 import argparse
 import glob
 import json
 import os
 import random
-import re
 import time
 
 import numpy as np

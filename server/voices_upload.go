@@ -189,13 +189,15 @@ func (s *Server) checkUpload(v *voiceUpload, inf synth.Info) error {
 	if len(v.Audio) == 0 {
 		return invalid(v.given[fieldSample], "the file is empty, allowed is wav, mp3 or flac")
 	}
-	switch i := slices.IndexFunc(inf.Languages, func(l string) bool { return strings.EqualFold(l, v.Language) }); {
-	case v.Language == "" || strings.EqualFold(v.Language, "auto"):
+	if strings.EqualFold(v.Language, "auto") {
 		v.Language = ""
-	case i < 0:
-		return invalid("language", "%s, allowed are auto, %s", quoted(v.Language), list(inf.Languages))
-	default:
-		v.Language = inf.Languages[i]
+	}
+	if v.Language != "" {
+		name, ok := inf.Language(v.Language)
+		if !ok {
+			return invalid("language", "%s, allowed are auto, %s", quoted(v.Language), list(inf.Languages))
+		}
+		v.Language = name
 	}
 	return nil
 }

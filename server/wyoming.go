@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -143,12 +142,9 @@ const homePage = "https://github.com/mynah-tts/mynah"
 // wyomingInfo describes the program and its voices.
 func (s *Server) wyomingInfo(info synth.Info) wyoming.Info {
 	about := wyoming.Attribution{Name: "Mynah", URL: homePage}
-	languages := codesOf(info)
+	languages := info.LanguageCodes()
 	if len(languages) == 0 { // clients offer no voice without one
-		for _, code := range languageCodes {
-			languages = append(languages, code)
-		}
-		slices.Sort(languages)
+		languages = synth.PublishedLanguageCodes()
 	}
 	names := s.voiceNames(info)
 	if len(names) == 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/mynah-tts/mynah/internal/audio"
@@ -159,7 +158,7 @@ func (c *voicesAddCommand) hear(ctx context.Context, clip synth.Clip, textFrom s
 	if info.Kind != synth.Base {
 		return profile, nil, usageErrorf("voices are heard by Base checkpoints, %s is %s: name one with --model", voices.ModelName(info.Name), info.Kind)
 	}
-	if profile.Language, err = voiceLanguage(c.Language, info.Languages); err != nil {
+	if profile.Language, err = voiceLanguage(c.Language, info); err != nil {
 		return profile, nil, err
 	}
 	ref, warnings, err := model.Listen(ctx, clip)
@@ -180,15 +179,15 @@ func (c *voicesAddCommand) hear(ctx context.Context, clip synth.Clip, textFrom s
 }
 
 // voiceLanguage is a language as the checkpoint calls it, "" for auto.
-func voiceLanguage(name string, known []string) (string, error) {
-	if name == "" || strings.EqualFold(name, "auto") {
+func voiceLanguage(given string, info synth.Info) (string, error) {
+	if given == "" || strings.EqualFold(given, "auto") {
 		return "", nil
 	}
-	i := slices.IndexFunc(known, func(l string) bool { return strings.EqualFold(l, name) })
-	if i < 0 {
-		return "", usageErrorf("--language: %q, this checkpoint has auto, %s", name, strings.Join(known, ", "))
+	name, ok := info.Language(given)
+	if !ok {
+		return "", usageErrorf("--language: %q, this checkpoint has auto, %s", given, strings.Join(info.Languages, ", "))
 	}
-	return known[i], nil
+	return name, nil
 }
 
 // report tells what was kept.

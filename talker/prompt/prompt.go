@@ -53,7 +53,7 @@ func NewBuilder(wk *nn.Work, sc *talker.Scratch, m *talker.Model, residual CodeE
 // Request says what a prompt is made of.
 type Request struct {
 	IDs
-	Language  string    // name in any case; "" and "auto" leave it to the model
+	Language  string    // name in any case or ISO 639-1 code; "" and "auto" leave it to the model
 	Speaker   string    // preset's name in any case; "" for none
 	XVector   []float32 // [hidden] of a cloned voice, takes the speaker's place; nil for none
 	RefCodes  []int32   // [frames, groups] of the reference, needs IDs.Reference; nil for none

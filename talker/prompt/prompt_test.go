@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,6 +202,38 @@ func TestNames(t *testing.T) {
 		}
 		if _, err := m.builder.Positions(prompt.Request{Language: "AUTO"}); err != nil {
 			t.Errorf("%s: %v", pm.Name, err)
+		}
+	}
+}
+
+// TestLanguageCodes checks that a code means what the name means, down to the prompt's rows.
+func TestLanguageCodes(t *testing.T) {
+	for _, c := range []struct{ given, want string }{
+		{"german", "German"}, {"GERMAN", "German"}, {"de", "German"}, {"DE-at", "German"}, {"pt_BR", "Portuguese"}, {"Portuguese", "Portuguese"},
+		{"", ""}, {"-", ""}, {"-de", ""}, {"ger", ""}, {"en", ""}, {"german-de", ""}, {"x", ""}, {"Elvish", "Elvish"},
+	} {
+		got, ok := prompt.FindLanguage([]string{"Elvish", "German", "Portuguese"}, c.given)
+		if got != c.want || ok != (c.want != "") {
+			t.Errorf("%q: %q, %v, want %q", c.given, got, ok, c.want)
+		}
+	}
+	if got := strings.Join(prompt.LanguageCodes([]string{"Portuguese", "Elvish", "german"}), " "); got != "de pt" {
+		t.Errorf("codes %q", got)
+	}
+	if n := len(prompt.LanguageCodes(prompt.PublishedLanguages())); n != 10 {
+		t.Errorf("%d published languages have codes, want 10", n)
+	}
+	for _, pm := range paritytest.Models(t, "prompt") {
+		m := load(t, pm)
+		rows := func(language string) []float32 {
+			p, err := m.builder.Build(m.wk, m.sc, prompt.Request{IDs: m.encoder.Encode("Hi", "", ""), Language: language})
+			if err != nil {
+				t.Fatalf("%s: language %q: %v", pm.Name, language, err)
+			}
+			return p.Rows
+		}
+		if !slices.Equal(rows("English"), rows("en-GB")) || slices.Equal(rows("en"), rows("auto")) {
+			t.Errorf("%s: the rows of en-GB are not those of English", pm.Name)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -64,19 +63,19 @@ func Speakers(cfg *talker.Config) []string {
 // none stands for "no such row" among codec ids.
 const none = -1
 
-// resolve turns names, in any case, into codec ids: none for language auto or no
+// resolve turns names, in any case, and codes of languages into codec ids: none for language auto or no
 // speaker. A speaker with a dialect brings it along when the language is auto or
 // chinese, and only then.
 func resolve(cfg *talker.Config, language, speaker string) (languageID, speakerID int, err error) {
 	languageID, speakerID = none, none
-	language = strings.ToLower(language)
-	if language == "" {
+	given := strings.ToLower(language)
+	if language = given; language == "" {
 		language = Auto
 	}
 	if language != Auto {
-		allowed := Languages(cfg)
-		if !slices.Contains(allowed, language) {
-			return none, none, &NameError{"language", language, append([]string{Auto}, allowed...)}
+		allowed, ok := Languages(cfg), false
+		if language, ok = FindLanguage(allowed, language); !ok {
+			return none, none, &NameError{"language", given, append([]string{Auto}, allowed...)}
 		}
 		languageID = cfg.Languages[language]
 	}

@@ -17,7 +17,7 @@ import os
 import shutil
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 import codec_model
 import compact
@@ -101,15 +101,36 @@ def export(out, which):
     print(f"{total:10d} bytes; talker step {talker['step']}, codec step {saved['step']}")
 
 
+class Reference:
+    """The unmodified reference implementation in float32, greedy, on an exported directory."""
+
+    def __init__(self, folder):
+        from qwen_tts import Qwen3TTSModel
+        from transformers import Qwen2TokenizerFast
+
+        self.model = Qwen3TTSModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", device_map="cpu")
+        self.model.processor.tokenizer = Qwen2TokenizerFast.from_pretrained(folder)
+        self.speakers = list(self.model.model.config.talker_config.spk_id)
+        self.codes, codec = None, self.model.model.speech_tokenizer
+        original = codec.decode
+
+        def decode(codes, *args, **named):
+            self.codes = codes[0]["audio_codes"] if isinstance(codes, list) else codes["audio_codes"][0]
+            return original(codes, *args, **named)
+
+        codec.decode = decode
+
+    def say(self, text, speaker, streaming):
+        """Codes [frames, 16] and samples."""
+        waves, _ = self.model.generate_custom_voice(text=text, speaker=speaker, language="English", non_streaming_mode=not streaming, do_sample=False, subtalker_dosample=False,
+                                                    repetition_penalty=1.0, max_new_tokens=120)
+        return self.codes, torch.from_numpy(waves[0]).float()
+
+
 @torch.inference_mode()
 def check(folder, texts=("Hello, how are you today?", "The train leaves at 7:30 p.m. on March 3rd.", "Yes.")):
-    """Unmodified reference, float32, greedy, against our twin loaded from the same files."""
-    from qwen_tts import Qwen3TTSModel
-    from safetensors.torch import load_file
-    from transformers import Qwen2TokenizerFast
-
-    reference = Qwen3TTSModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", device_map="cpu")
-    reference.processor.tokenizer = Qwen2TokenizerFast.from_pretrained(folder)
+    """The reference against our twin loaded from the same files."""
+    reference = Reference(folder)
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as f:
         config = json.load(f)["talker_config"]
     twin = talker_model.Talker(config).eval()
@@ -120,23 +141,18 @@ def check(folder, texts=("Hello, how are you today?", "The train leaves at 7:30 
     decoder = codec_model.Decoder(**kept).eval()
     decoder.load_state_dict(weights)
     plain, special = tokenizer.load()
-    captured = []
-    original = reference.model.speech_tokenizer.decode
-    reference.model.speech_tokenizer.decode = lambda codes, *a, **k: (captured.append(codes), original(codes, *a, **k))[1]
     good = True
     for text in texts:
-        for speaker in config["spk_id"]:
+        for speaker in reference.speakers:
             for streaming in (False, True):
-                captured.clear()
-                waves, _ = reference.generate_custom_voice(text=text, speaker=speaker, language="English", non_streaming_mode=not streaming, do_sample=False, subtalker_dosample=False,
-                                                           repetition_penalty=1.0, max_new_tokens=120)
-                theirs = captured[0][0]["audio_codes"] if isinstance(captured[0], list) else captured[0]["audio_codes"][0]
+                theirs, wave = reference.say(text, speaker, streaming)
                 ours, _ = talker_model.generate(twin, plain, special, [text], speaker, streaming, temperature=0, sub_temperature=0, penalty=1.0, max_frames=119)
                 same = theirs.shape == ours[0].shape and bool((theirs == ours[0]).all())
-                gap = abs(torch.from_numpy(waves[0]) - decoder(ours[0].t()[None])[0]).max() if same else float("nan")
+                gap = abs(wave - decoder(ours[0].t()[None])[0]).max() if same else float("nan")
                 good &= same
                 print(f"{speaker} {'streaming' if streaming else 'whole text'}: {len(theirs)} frames, codes {'equal' if same else 'DIFFER'}, largest sample difference {float(gap):.2e} | {text}")
     print("reference check", "passed" if good else "FAILED")
+    return good
 
 
 GOLDEN = ("Hello there, how are you today?", "The boats came back to the harbour before the rain.", "Please leave your umbrella by the door and sit down.")
@@ -144,25 +160,15 @@ GOLDEN = ("Hello there, how are you today?", "The boats came back to the harbour
 
 @torch.inference_mode()
 def golden(folder, out):
-    """Greedy codes and samples of the unmodified reference in float32: each text in both layouts, the speakers in turn."""
-    from qwen_tts import Qwen3TTSModel
-    from transformers import Qwen2TokenizerFast
-
-    reference = Qwen3TTSModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", device_map="cpu")
-    reference.processor.tokenizer = Qwen2TokenizerFast.from_pretrained(folder)
-    captured, original = [], reference.model.speech_tokenizer.decode
-    reference.model.speech_tokenizer.decode = lambda codes, *a, **k: (captured.append(codes), original(codes, *a, **k))[1]
-    speakers = list(reference.model.config.talker_config.spk_id)
+    """What the reference says: each text in both layouts, the speakers in turn."""
+    reference = Reference(folder)
     cases, tensors = [], {}
     for i, text in enumerate(GOLDEN):
         for streaming in (False, True):
-            captured.clear()
-            name, speaker = f"{i}_{'' if streaming else 'non_'}streaming", speakers[(i + streaming) % len(speakers)]
-            waves, _ = reference.generate_custom_voice(text=text, speaker=speaker, language="English", non_streaming_mode=not streaming, do_sample=False, subtalker_dosample=False,
-                                                       repetition_penalty=1.0, max_new_tokens=120)
-            codes = captured[0][0]["audio_codes"] if isinstance(captured[0], list) else captured[0]["audio_codes"][0]
-            tensors[name + "/codes"], tensors[name + "/waveform"] = codes.to(torch.int32).contiguous(), torch.from_numpy(waves[0]).float().contiguous()
-            cases.append(dict(name=name, text=text, language="English", speaker=speaker, non_streaming_mode=not streaming, frames=len(codes), samples=len(waves[0])))
+            name, speaker = f"{i}_{'' if streaming else 'non_'}streaming", reference.speakers[(i + streaming) % len(reference.speakers)]
+            codes, wave = reference.say(text, speaker, streaming)
+            tensors[name + "/codes"], tensors[name + "/waveform"] = codes.to(torch.int32).contiguous(), wave.contiguous()
+            cases.append(dict(name=name, text=text, language="English", speaker=speaker, non_streaming_mode=not streaming, frames=len(codes), samples=len(wave)))
             print(f"{name}: {speaker}, {len(codes)} frames")
     save_file(tensors, out + ".safetensors")
     write(out + ".json", dict(note="greedy, float32, whole decode; compare codes exactly, waveform within 1e-4", cases=cases))
@@ -177,7 +183,7 @@ if __name__ == "__main__":
     parser.add_argument("--golden", action="store_true")
     args = parser.parse_args()
     if args.check:
-        check(args.out)
+        raise SystemExit(not check(args.out))
     elif args.golden:
         golden(args.out, args.golden_out)
     else:

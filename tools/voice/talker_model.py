@@ -169,15 +169,16 @@ class Talker(nn.Module):
         return self.model.norm(x), scores, middle
 
     def predictor(self, hidden, codes, drop=0.0):
-        """hidden [N, d] that gave group 0, codes [N, 16] -> logits [N, 15, entries], teacher forced."""
+        """hidden [N, d] that gave group 0, codes [N, n] of the first n groups -> logits [N, n - 1, entries], teacher forced."""
+        n = codes.shape[1]
         rows = [hidden, self.model.codec_embedding(codes[:, 0])]
-        rows += [table(codes[:, g + 1]) for g, table in enumerate(self.code_predictor.model.codec_embedding[:-1])]
+        rows += [table(codes[:, g + 1]) for g, table in enumerate(self.code_predictor.model.codec_embedding[:n - 2])]
         x = torch.stack(rows, 1)
         cos, sin = rotation(torch.arange(x.shape[1], device=x.device), self.c["code_predictor_config"]["rope_theta"])
         for layer in self.code_predictor.model.layers:
             x, _ = layer(x, cos, sin, drop=drop)
         x = self.code_predictor.model.norm(x)[:, 1:]
-        return torch.stack([head(x[:, g]) for g, head in enumerate(self.code_predictor.lm_head)], 1)
+        return torch.stack([head(x[:, g]) for g, head in enumerate(self.code_predictor.lm_head[:n - 1])], 1)
 
 
 def prompt(text_ids, special, role, speaker, streaming, auto=False):

@@ -1,6 +1,6 @@
 """Stage 7b: talker and code predictor, teacher forced on the corpus codes.
 
-    python train_talker.py STEPS [--minutes M] [--flat SHARE]
+    python train_talker.py STEPS [--minutes M] [--flat SHARE] [--rate R]
 
 Resumes from WORK/talker/talker.pt by itself; shards of codes that appear meanwhile are taken in at the next epoch. Both text layouts are
 trained, STREAMING of the samples in the streaming one. Training-only helps: head 0 of two layers is pulled to the text tokens of the word
@@ -25,17 +25,17 @@ import torch.nn.functional as F
 import paths
 import phonemes
 import tokenizer as tok
+from muon import RANK, WORLD, Muon
 from talker_model import ENTRIES, GROUPS, IDS, TEACHER, Layer, Talker, config, prompt
 from train_codec import HELD_EVERY
 
 SEED = 3
 STREAMING = 0.45
 AUTO = 0.1                   # samples without a language tag
-RANK, WORLD = int(os.environ.get("MYNAH_VOICE_RANK", 0)), int(os.environ.get("MYNAH_VOICE_WORLD", 1))
 POSITIONS = int(os.environ.get("MYNAH_VOICE_ROWS", 3200)) // WORLD      # of a batch, padding included
-PREDICT_EVERY = 2            # steps: the predictor needs fewer of them than the trunk and costs a third of one
-FRAMES_SHARE = 0.16          # of the frames the predictor sees in a step
-TRUNK_SHARE = 0.25           # of the predictor's gradient that reaches the trunk
+NEAR = 4                     # groups that make speech understood (codebook.py hear): the predictor learns them in every step, from all frames,
+WHOLE_EVERY, WHOLE_SHARE = 2, 0.16           # and all 16 every so many steps, from a share of the frames
+NEAR_TRUNK, WHOLE_TRUNK = 0.5, 0.25          # of the predictor's gradient that reach the trunk: what few frames say is mostly noise
 WRONG_FRAMES, WRONG_CODES = 0.12, 0.05       # share of frames, and of single codes, exchanged in the input
 WEIGHTS = torch.tensor([0.8, 0.4, 0.4, 0.25, 0.2, *[0.12] * 10])        # of groups 1 .. 15 in the loss; codebook.GROUPS_OF says what they hold
 SIDES = torch.tensor([0.6, 0.3, 0.3])        # of groups 1 .. 3 as the helper reads them off the trunk
@@ -173,25 +173,27 @@ class Helpers(nn.Module):
         self.sides = nn.Linear(width, len(SIDES) * ENTRIES)
 
 
-def residual(model, flat, codes, training, drop):
-    """Cross-entropy of each residual group; flat [N, d] are the hidden states of all frames, codes [N, 16]."""
-    n = len(flat)
-    pick = torch.randperm(n, device=flat.device)[:max(16, int(n * FRAMES_SHARE))] if training else torch.arange(n, device=flat.device)
-    # Few frames stand for all: what the predictor's loss says to the trunk is mostly noise, so it hears little of it.
-    hidden = flat[pick]
-    hidden = hidden.detach() + TRUNK_SHARE * (hidden - hidden.detach())
-    rest = model.predictor(hidden, codes[pick], drop)
-    return F.cross_entropy(rest.reshape(-1, ENTRIES), codes[pick, 1:].reshape(-1), reduction="none").view(-1, GROUPS - 1).mean(0)
+def residual(model, flat, codes, trunk, drop):
+    """Cross-entropy of each residual group; flat [N, d] are hidden states, codes [N, groups], trunk is the share of the gradient that flat gets."""
+    hidden = flat.detach() + trunk * (flat - flat.detach())
+    rest = model.predictor(hidden, codes, drop)
+    return F.cross_entropy(rest.reshape(-1, ENTRIES), codes[:, 1:].reshape(-1), reduction="none").view(len(flat), -1).mean(0)
 
 
-def losses(model, helpers, b, training, drop, predict=True):
-    """(code 0, each residual group or None without predict, phones, sides, guide, share of codes 0 that are right)"""
+def losses(model, helpers, b, training, drop, whole=True):
+    """(code 0, each residual group, phones, sides, guide, share of codes 0 that are right); in training without whole only the near groups."""
     h, scores, middle = model.trunk(embed(model, b, training), drop)
     known = b["target"] >= 0
     logits, target = model.codec_head(h[known]), b["target"][known]
     first = F.cross_entropy(logits, target)
     flat = h.reshape(-1, h.shape[-1])[b["where"]]
-    each = residual(model, flat, b["codes"], training, drop) if predict else None
+    if training:
+        each = residual(model, flat, b["codes"][:, :NEAR], NEAR_TRUNK, drop)
+        if whole:
+            few = torch.randperm(len(flat), device=flat.device)[:max(16, int(len(flat) * WHOLE_SHARE))]
+            each = torch.cat([each, residual(model, flat[few], b["codes"][few], WHOLE_TRUNK, drop)[NEAR - 1:]])
+    else:
+        each = residual(model, flat, b["codes"], 0, drop)
     phone = F.cross_entropy(helpers.phones(middle.reshape(-1, middle.shape[-1])[b["where"]]).view(-1, LABELS), b["label"].reshape(-1))
     sides = F.cross_entropy(helpers.sides(flat).view(-1, ENTRIES), b["codes"][:, 1:1 + len(SIDES)].reshape(-1), reduction="none").view(-1, len(SIDES)).mean(0)
     guide = torch.zeros((), device=h.device)
@@ -216,44 +218,12 @@ def share(tensors):
         t.copy_(part.view_as(t))
 
 
-class Muon:
-    """Momentum whose update is made orthogonal by five Newton-Schulz steps; matrices of one shape go together, each process takes its part of them."""
-
-    def __init__(self, weights, momentum=0.95):
-        self.groups, self.momentum = {}, momentum
-        for w in weights:
-            self.groups.setdefault(tuple(w.shape), []).append(w)
-        self.state = {shape: torch.zeros(len(ws), *shape, device=ws[0].device) for shape, ws in self.groups.items()}
-
-    @staticmethod
-    def orthogonal(x):
-        tall = x.shape[1] > x.shape[2]
-        x = x.transpose(1, 2) if tall else x
-        x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
-        for _ in range(5):
-            a = x @ x.transpose(1, 2)
-            x = 3.4445 * x + (-4.7750 * a + 2.0315 * (a @ a)) @ x
-        return x.transpose(1, 2) if tall else x
-
-    @torch.no_grad()
-    def step(self, rate, decay=0.01):
-        for shape, ws in self.groups.items():
-            g, m = torch.stack([w.grad for w in ws]), self.state[shape]
-            m.lerp_(g, 1 - self.momentum)
-            x = g.lerp(m, self.momentum)
-            updates = torch.zeros_like(x)
-            updates[RANK::WORLD] = self.orthogonal(x[RANK::WORLD])
-            if WORLD > 1:
-                dist.all_reduce(updates)
-            for w, u in zip(ws, updates):
-                w.mul_(1 - rate * decay).add_(u, alpha=-rate * max(1, shape[0] / shape[1]) ** 0.5)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("steps", type=int)
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--flat", type=float, default=0.5, help="share of STEPS before the learning rate falls")
+    parser.add_argument("--rate", type=float, default=1, help="of the top learning rate")
     parser.add_argument("--drop", type=float, default=0.05)
     args = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
@@ -326,16 +296,15 @@ def main():
     weights, side_weights = WEIGHTS.to(place), SIDES.to(place)
     while step < args.steps and time.time() - began < args.minutes * 60:
         progress = step / args.steps
-        rate = min(1, (step + 1) / 60) * (1 if progress < args.flat else max(0.03, (1 - progress) / (1 - args.flat)))
+        rate = args.rate * min(1, (step + 1) / 60) * (1 if progress < args.flat else max(0.03, (1 - progress) / (1 - args.flat)))
         b = sampler.collate([sampler.sample(u, True) for u in next(source)])
         rows += b["text"].numel()
         model.train()
-        first, each, phone, sides, guide, right = losses(model, helpers, b, True, args.drop, step % PREDICT_EVERY == 0)
-        loss = first + phone + 0.4 * guide + (sides * side_weights).sum()
-        shows = dict(first=first, right=right, side=sides[0], phone=phone, guide=guide)
-        if each is not None:
-            loss = loss + (each * weights).sum()
-            shows.update(rest=each.mean(), g1=each[0], g3=each[2], g7=each[6], g15=each[14])
+        first, each, phone, sides, guide, right = losses(model, helpers, b, True, args.drop, step % WHOLE_EVERY == 0)
+        loss = first + phone + 0.4 * guide + (sides * side_weights).sum() + (each * weights[:len(each)]).sum()
+        shows = dict(first=first, right=right, side=sides[0], phone=phone, guide=guide, g1=each[0], g2=each[1], g3=each[2])
+        if len(each) == GROUPS - 1:
+            shows.update(rest=each.mean(), g7=each[6], g15=each[14])
         for w in model.parameters():
             w.grad = None
         adam.zero_grad()
@@ -344,14 +313,14 @@ def main():
         grad = nn.utils.clip_grad_norm_(others, 1.0)
         for g in adam.param_groups:
             g["lr"] = ADAM_RATE * rate
-        for muon in muons if each is not None else muons[:1]:
+        for muon in muons:
             muon.step(MUON_RATE * rate)
         adam.step()
         step += 1
         if RANK:
             continue                                        # what follows is the first process's
         if step % 4 == 0:
-            keep = min(0.99, 0.9 + step / 3000) ** 4
+            keep = min(0.997, 0.9 + step / 3000) ** 4
             for k, v in model.state_dict().items():
                 average[k].lerp_(v, 1 - keep)
         for k, v in dict(shows, grad=grad).items():

@@ -197,6 +197,25 @@ func (src *source) digest(cache string) (string, error) {
 	return packed.Digest(src.fsys, func(name string) (string, error) { return packed.Sum(src.fsys, name) })
 }
 
+// remembered computes what f does until it succeeds once. An error, as of a file system that
+// is away for a moment, is not the answer for ever.
+func remembered(f func() (string, error)) func() (string, error) {
+	var mu sync.Mutex
+	var done string
+	return func() (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done != "" {
+			return done, nil
+		}
+		s, err := f()
+		if err == nil {
+			done = s
+		}
+		return s, err
+	}
+}
+
 // open opens a model. A packed file is closed with it, also if that fails.
 func open(src *source, name string, opts Options) (*Model, error) {
 	src.fsys = RegularFiles(src.fsys)
@@ -234,7 +253,7 @@ func (m *Model) open(src *source, name string, opts Options) error {
 	m.encoderSource = m.findEncoders(src)
 	m.engine = newEngine(m, opts)
 	m.info = m.describe(name, opts.Threads)
-	m.digest = sync.OnceValues(func() (string, error) { return src.digest(opts.Cache) })
+	m.digest = remembered(func() (string, error) { return src.digest(opts.Cache) })
 	m.info.Precision = opts.Precision
 	return nil
 }

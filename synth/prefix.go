@@ -21,9 +21,10 @@ type prefixes = kept[*nn.Prefix]
 // voices are kept by the digest of the reference's codes.
 type voices = kept[*codec.Saved]
 
-// keepPrefix keeps the keys and values of the rows that the talker has heard.
+// keepPrefix keeps the keys and values of the rows that the talker has heard. Those of a very
+// long instruction, for which there is no room, are not even copied.
 func (u *utterance) keepPrefix() {
-	if u.plan.unkept {
+	if u.plan.unkept || u.place.talker.PrefixBytes() > u.e.prefixes.most {
 		return
 	}
 	u.e.prefixes.put(u.prefixKey(), u.plan.voiceKey, u.place.talker.Prefix())

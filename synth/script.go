@@ -14,8 +14,8 @@ import (
 // arrives on one goroutine while the engine reads on another.
 //
 // A text that is there from the start goes the same way as one that comes in pieces, so
-// both are cut and encoded alike. White space at a cut belongs to no segment; a text
-// that is not cut is left as it is.
+// both are cut and encoded alike. White space at a cut and at the end belongs to no
+// segment; white space before a text is left as it is.
 type script struct {
 	mu       sync.Mutex
 	segments []segment
@@ -130,15 +130,7 @@ func (s *script) endLast() error {
 	if err != nil {
 		return &RequestError{Param: "input", Message: strings.TrimPrefix(err.Error(), "text: ")}
 	}
-	if err := s.judge(parts); err != nil {
-		return err
-	}
-	if last := s.last(); last != nil {
-		last.text = append(last.text, s.space...)
-		last.ids = append(last.ids, s.tokens.Write(s.space)...)
-		s.endSegment(last)
-	}
-	return nil
+	return s.judge(parts)
 }
 
 // take takes parts of the text. They come into the segments, where they are spoken, once
@@ -199,13 +191,9 @@ func (s *script) add(p text.Part) {
 	last.ids = append(last.ids, s.tokens.Write(solid)...)
 	if p.End {
 		s.space = ""
-		s.endSegment(last)
+		last.ids = append(last.ids, s.tokens.Close()...)
+		last.ended = true
 	}
-}
-
-func (s *script) endSegment(last *segment) {
-	last.ids = append(last.ids, s.tokens.Close()...)
-	last.ended = true
 }
 
 // last returns the segment under way, or nil.

@@ -93,7 +93,7 @@ func TestPiecesAreAsTheWhole(t *testing.T) {
 	for _, kind := range []Kind{CustomVoice, Base} {
 		m := tiny(t, kind, 2)
 		for i, text := range []string{
-			fourSentences, "Ein Wort — naïve façade, 12.5 km. " + "日本語の文です。次の文。", "a", " \n x", strings.Repeat("word ", 40),
+			fourSentences, "Ein Wort — naïve façade, 12.5 km. " + "日本語の文です。次の文。", "a", " \n x", "\uFEFF\uFEFFHi. ", strings.Repeat("word ", 40),
 		} {
 			for _, runes := range []int{-1, 1, 0} {
 				r := Request{Seed: new(int64(i)), MaxFrames: 14, SegmentRunes: runes, Layout: LayoutStreaming, Reference: someReference(m, i%2 == 0)}
@@ -217,6 +217,34 @@ func TestPiecesRefused(t *testing.T) {
 
 // TestNothingToSay: a text in pieces that ends without anything to say is an error for
 // the reader too.
+// A stream that is refused gives its place up at once, and so does one that is closed: no
+// other request is needed to wake the engine.
+func TestRefusedStreamFreesItsPlace(t *testing.T) {
+	m := small(t, CustomVoice, Options{MaxLive: 1, MaxQueue: -1})
+	ctx := context.Background()
+	for _, end := range []func(*Stream) error{(*Stream).End, (*Stream).Close} {
+		s, err := m.SpeakPieces(ctx, Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write("..."); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); m.Load().Live == 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the stream was never live")
+			}
+		}
+		_ = end(s)
+		defer s.Close()
+		for deadline := time.Now().Add(10 * time.Second); m.Load().Live > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the stream's place is still taken")
+			}
+		}
+	}
+}
+
 func TestNothingToSay(t *testing.T) {
 	m := tiny(t, CustomVoice, 1)
 	s, err := m.SpeakPieces(context.Background(), Request{})

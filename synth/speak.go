@@ -51,7 +51,7 @@ func (m *Model) planWhole(r Request) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.script.write(clean); err != nil {
+	if err := p.script.write(r.Text); err != nil { // which cleans it as it does pieces
 		return nil, err
 	}
 	if err := p.script.end(); err != nil {

@@ -173,13 +173,13 @@ func (s *Stream) release() {
 // a frame.
 func (s *Stream) Close() error {
 	s.mu.Lock()
-	over := s.closed || s.err != nil
+	again := s.closed
 	s.closed = true
 	s.drop()
 	s.release()
 	s.changed.Broadcast()
 	s.mu.Unlock()
-	if !over {
+	if !again { // also of a stream that has failed: the engine may not know yet, and sleep
 		s.e.leave(s)
 	}
 	return nil
@@ -215,6 +215,7 @@ func (s *Stream) settle(change func(*script) error) error {
 	err := s.tell(change)
 	if err != nil && s.open {
 		s.deliverError(err)
+		s.e.wake() // it gives the stream's place to another
 	}
 	return err
 }

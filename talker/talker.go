@@ -118,6 +118,9 @@ func (st *State) Bytes() int64 { return st.cache.Bytes() }
 // Prefix copies what the state has heard so far.
 func (st *State) Prefix() *nn.Prefix { return st.cache.Prefix() }
 
+// PrefixBytes returns the memory that Prefix would take.
+func (st *State) PrefixBytes() int64 { return st.cache.PrefixBytes() }
+
 // Load makes the state that of a sequence which begins with a prefix. Hidden and
 // Logits are void until the next row.
 func (st *State) Load(p *nn.Prefix) { st.cache.Load(p) }

@@ -109,12 +109,21 @@ type Prefix struct {
 // Prefix copies the positions that the cache holds. It needs full attention: with a
 // window the first positions may be gone.
 func (c *Cache) Prefix() *Prefix {
-	p := &Prefix{positions: c.next}
+	n := c.prefixFloats()
+	p := &Prefix{positions: c.next, k: make([]float32, 0, n), v: make([]float32, 0, n)}
 	c.eachHead(func(k, v []float32) {
 		p.k = append(p.k, k[:c.next*c.stack.HeadDim]...)
 		p.v = append(p.v, v[:c.next*c.stack.HeadDim]...)
 	})
 	return p
+}
+
+// PrefixBytes returns the memory that Prefix would take.
+func (c *Cache) PrefixBytes() int64 { return 2 * 4 * int64(c.prefixFloats()) }
+
+// prefixFloats is the number of keys, and of values, of the positions so far.
+func (c *Cache) prefixFloats() int {
+	return c.stack.Layers * c.stack.KVHeads * c.next * c.stack.HeadDim
 }
 
 // Bytes returns the memory of a prefix.

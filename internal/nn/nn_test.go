@@ -158,6 +158,18 @@ func TestWindowIsLocal(t *testing.T) {
 	}
 }
 
+// TestPrefixTakesWhatItSays: what keeps prefixes asks for their size before it has them copied,
+// and counts no more than is there.
+func TestPrefixTakesWhatItSays(t *testing.T) {
+	s := testStack(t, testConfig)
+	c := s.NewCache(40)
+	forward(s, NewWork(nil), c, inputs(17, testConfig.Hidden), func() int { return 17 })
+	p := c.Prefix()
+	if want := int64(cap(p.k)+cap(p.v)) * 4; c.PrefixBytes() != want || p.Bytes() != want {
+		t.Errorf("%d bytes of a prefix were told before, %d after, %d are taken", c.PrefixBytes(), p.Bytes(), want)
+	}
+}
+
 // TestPrecisionError states how far each precision is from float32 on random weights: the relative rms difference of a
 // layer stack's outputs. Random weights of this size are a hard case: trained ones lie closer.
 func TestPrecisionError(t *testing.T) {

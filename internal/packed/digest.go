@@ -35,7 +35,8 @@ func Digest(fsys fs.FS, sum func(name string) (string, error)) (string, error) {
 	return hex.EncodeToString(whole.Sum(nil)), nil
 }
 
-// contents lists the files that decide what a checkpoint is, sorted.
+// contents lists the files that decide what a checkpoint is, sorted. What is there and no
+// regular file, such as a pipe, is none of them: to read it could take for ever.
 func contents(fsys fs.FS) ([]string, error) {
 	var names []string
 	for _, name := range smallFiles {
@@ -49,7 +50,10 @@ func contents(fsys fs.FS) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			names = append(names, found...)
+			names = append(names, slices.DeleteFunc(found, func(name string) bool {
+				info, err := fs.Stat(fsys, name)
+				return err == nil && !info.Mode().IsRegular()
+			})...)
 		}
 	}
 	slices.Sort(names)

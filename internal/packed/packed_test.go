@@ -216,6 +216,12 @@ func TestDigest(t *testing.T) {
 	if again := digest(t, c, dir); again != first {
 		t.Error("a file that is no part of the model changed the digest")
 	}
+	if err := os.Mkdir(filepath.Join(dir, "old.safetensors"), 0o777); err != nil { // a pipe would be waited for
+		t.Fatal(err)
+	}
+	if again := digest(t, c, dir); again != first {
+		t.Error("a folder that is named like weights changed the digest")
+	}
 	weights := filepath.Join(dir, "model.safetensors")
 	change(t, weights, "modem.safetensors", time.Hour) // as long as before
 	second := digest(t, c, dir)

@@ -94,6 +94,7 @@ func readFile(fsys fs.FS, name string) (string, error) {
 // loader gathers what the files say.
 type loader struct {
 	file   string            // that holds the vocabulary
+	data   string            // of that file
 	tokens []string          // id -> token as the file writes it; "" if none
 	ids    map[string]uint32 // the other way
 	odd    []oddToken
@@ -107,8 +108,8 @@ type loader struct {
 // oddToken is a token of the vocabulary that is not written in the byte alphabet.
 // Only an added token may be.
 type oddToken struct {
-	id  int
-	err *FileError
+	id, at int
+	sign   rune // that stands for no byte
 }
 
 // vocabulary reads an object of token: id.
@@ -117,7 +118,7 @@ func (l *loader) vocabulary(r *jsonReader) {
 		r.fail("a second vocabulary")
 		return
 	}
-	l.file = r.file
+	l.file, l.data = r.file, r.data
 	n := min(len(r.data)/bytesPerToken, maxTokens)
 	l.ids, l.tokens = make(map[string]uint32, n), make([]string, 0, n)
 	r.object(func(token string, at int) {
@@ -146,8 +147,7 @@ func (l *loader) token(r *jsonReader, token string, id, at int) {
 	}
 	for _, c := range token {
 		if int(c) >= len(runeToByte) || runeToByte[c] < 0 {
-			l.odd = append(l.odd, oddToken{id, errorAt(r.file, r.data, at,
-				"token %q: %q stands for no byte, and it is no added token", clip(token), c)})
+			l.odd = append(l.odd, oddToken{id, at, c})
 			break
 		}
 	}
@@ -328,7 +328,7 @@ func (l *loader) build() (*Tokenizer, error) {
 	}
 	for _, o := range l.odd {
 		if _, ok := l.byID[o.id]; !ok {
-			return nil, o.err
+			return nil, errorAt(l.file, l.data, o.at, "token %q: %q stands for no byte, and it is no added token", clip(l.tokens[o.id]), o.sign)
 		}
 	}
 	// Text of users must not come out as an added token.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/term"
 
 	"github.com/mynah-tts/mynah/codec"
 	"github.com/mynah-tts/mynah/internal/audio"
 	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -239,31 +239,21 @@ func (p *program) writeAside(path string, data []byte) (err error) {
 		_, err := p.stdout.Write(data)
 		return err
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			return fmt.Errorf("%s: %w", path, cause(err))
-		}
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mynah-*.tmp")
-	if err != nil {
-		return fmt.Errorf("%s: cannot write: %w", path, cause(err))
-	}
 	defer func() {
 		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
 			err = fmt.Errorf("%s: cannot write: %w", path, cause(err))
 		}
 	}()
-	if _, err = f.Write(data); err != nil {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o644)
+	}
+	f, err := osfile.CreatePending(path)
+	if err != nil {
 		return err
 	}
-	if err = f.Chmod(0o644); err != nil {
+	if _, err := f.Write(data); err != nil {
+		_ = f.Abort() // the first error is the one to report
 		return err
 	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return f.Commit()
 }

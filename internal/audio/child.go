@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // childName is the program that encodes what Mynah does not.
@@ -110,7 +112,7 @@ func startChild(w io.Writer, f *form, rate, bitrate int) (*child, error) {
 		return nil, err
 	}
 	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", childName, cause(err))
+		return nil, fmt.Errorf("%s: %w", childName, osfile.Cause(err))
 	}
 	go c.copy(w, out)
 	return c, nil

@@ -9,6 +9,8 @@ import (
 
 	goaudio "github.com/go-audio/audio"
 	"github.com/go-audio/wav"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // errTooLong says that a WAV file is full.
@@ -17,7 +19,7 @@ var errTooLong = errors.New("the utterance is longer than a WAV file can hold")
 // file is the Sink of a regular file: exact sizes, and its name only at the end.
 type file struct {
 	path    string // for messages
-	pending *pendingFile
+	pending *osfile.Pending
 	body    body
 	written int64 // samples
 	err     error // the failure, or errClosed after Abort
@@ -46,10 +48,10 @@ func create(path string, format Format, rate, bitrate int) (Sink, error) {
 	case err == nil && !info.Mode().IsRegular():
 		return createStream(path, format, rate, bitrate)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("audio: %s: %w", path, cause(err))
+		return nil, fmt.Errorf("audio: %s: %w", path, osfile.Cause(err))
 	}
 	f := &file{path: path}
-	if f.pending, err = createPending(path); err != nil {
+	if f.pending, err = osfile.CreatePending(path); err != nil {
 		return nil, fmt.Errorf("audio: %s: %w", path, err)
 	}
 	if f.body, err = newFileBody(f, format, rate, bitrate); err != nil {
@@ -62,7 +64,7 @@ func create(path string, format Format, rate, bitrate int) (Sink, error) {
 func createStream(path string, format Format, rate, bitrate int) (Sink, error) {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return nil, fmt.Errorf("audio: %s: %w", path, cause(err))
+		return nil, fmt.Errorf("audio: %s: %w", path, osfile.Cause(err))
 	}
 	sink, err := newStream(out, out, format, rate, bitrate)
 	if err != nil {
@@ -88,7 +90,7 @@ func newFileBody(f *file, format Format, rate, bitrate int) (body, error) {
 // finished is a coded body whose header, if it has one, is written again at the end.
 type finished struct {
 	*coded
-	file *pendingFile
+	file *osfile.Pending
 }
 
 func (f *finished) end() error {
@@ -165,7 +167,7 @@ func (f *file) Close() error {
 		return f.fail(err)
 	}
 	f.closed = true
-	if err := f.pending.commit(); err != nil {
+	if err := f.pending.Commit(); err != nil {
 		return f.fail(err)
 	}
 	return nil
@@ -178,7 +180,7 @@ func (f *file) Abort() error {
 	f.closed = true
 	f.err = errClosed
 	f.body.abort()
-	if err := f.pending.abort(); err != nil {
+	if err := f.pending.Abort(); err != nil {
 		return fmt.Errorf("audio: %s: cannot remove the unfinished file: %w", f.path, err)
 	}
 	return nil
@@ -190,8 +192,8 @@ func (f *file) fail(err error) error {
 	if f.body != nil {
 		f.body.abort()
 	}
-	_ = f.pending.abort() // the first error is the one to report
-	f.err = fmt.Errorf("audio: %s: %w", f.path, cause(err))
+	_ = f.pending.Abort() // the first error is the one to report
+	f.err = fmt.Errorf("audio: %s: %w", f.path, osfile.Cause(err))
 	var bad *SampleError
 	if errors.As(err, &bad) {
 		f.err = bad // it names the package and says nothing about the file

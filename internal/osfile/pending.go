@@ -1,4 +1,4 @@
-package audio
+package osfile
 
 import (
 	"errors"
@@ -9,31 +9,31 @@ import (
 	"path/filepath"
 )
 
-// pendingFile is a file that is being written under a temporary name next to its
+// Pending is a file that is being written under a temporary name next to its
 // target and takes the target's name when it is complete. A reader of the target
 // sees the old file or the whole new one, whatever happens in between.
-type pendingFile struct {
+type Pending struct {
 	*os.File
 	target string
 	done   bool
 }
 
-// createPending begins a file that shall replace target, which need not exist. A
+// CreatePending begins a file that shall replace target, which need not exist. A
 // symbolic link to a file stays one. The errors say what is in the way; they do not
 // name the target.
-func createPending(target string) (*pendingFile, error) {
+func CreatePending(target string) (*Pending, error) {
 	mode, keep := fs.FileMode(0o666), false
 	if info, err := os.Stat(target); err == nil {
 		// Replacing needs no right to write the old file: ask for it all the same, or
 		// a file that somebody made read-only would be lost.
 		old, err := os.OpenFile(target, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, cause(err)
+			return nil, Cause(err)
 		}
 		old.Close()
 		mode, keep = info.Mode().Perm(), true
 		if target, err = filepath.EvalSymlinks(target); err != nil {
-			return nil, cause(err)
+			return nil, Cause(err)
 		}
 	}
 	dir := filepath.Dir(target)
@@ -46,12 +46,12 @@ func createPending(target string) (*pendingFile, error) {
 		if err != nil {
 			return nil, createError(dir, err)
 		}
-		p := &pendingFile{File: f, target: target}
+		p := &Pending{File: f, target: target}
 		if keep {
 			// The process's mask took bits from the old file's mode.
 			if err := f.Chmod(mode); err != nil {
-				p.abort()
-				return nil, cause(err)
+				p.Abort()
+				return nil, Cause(err)
 			}
 		}
 		return p, nil
@@ -65,23 +65,23 @@ func createError(dir string, err error) error {
 	} else if e == nil && !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	return fmt.Errorf("cannot create a file in %s: %w", dir, cause(err))
+	return fmt.Errorf("cannot create a file in %s: %w", dir, Cause(err))
 }
 
-// commit puts the bytes on the disk and gives the file its name. If that fails the
+// Commit puts the bytes on the disk and gives the file its name. If that fails the
 // file is removed.
-func (p *pendingFile) commit() error {
+func (p *Pending) Commit() error {
 	if err := p.Sync(); err != nil {
-		p.abort()
-		return cause(err)
+		p.Abort()
+		return Cause(err)
 	}
 	if err := p.Close(); err != nil {
-		p.abort()
-		return cause(err)
+		p.Abort()
+		return Cause(err)
 	}
 	if err := os.Rename(p.Name(), p.target); err != nil {
-		p.abort()
-		return cause(err)
+		p.Abort()
+		return Cause(err)
 	}
 	p.done = true
 	// The name is safe once its directory is, which not every system can be asked for.
@@ -92,18 +92,18 @@ func (p *pendingFile) commit() error {
 	return nil
 }
 
-// abort removes the file unless it has its name.
-func (p *pendingFile) abort() error {
+// Abort removes the file unless it has its name.
+func (p *Pending) Abort() error {
 	if p.done {
 		return nil
 	}
 	p.done = true
-	_ = p.Close() // closed already if commit failed
-	return cause(os.Remove(p.Name()))
+	_ = p.Close() // closed already if Commit failed
+	return Cause(os.Remove(p.Name()))
 }
 
-// cause strips the operation and the temporary name from an error of package os.
-func cause(err error) error {
+// Cause strips the operation and the temporary name from an error of package os.
+func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err

@@ -69,12 +69,11 @@ func (c *workerCommand) Run(p *program) error {
 		return err
 	}
 	log.SetOutput(io.Discard) // see batch
-	temp := cmp.Or(c.Temp, os.TempDir())
-	dir, err := os.MkdirTemp(temp, "mynah-worker-")
+	dir, remove, err := newWorkerDir(cmp.Or(c.Temp, os.TempDir()))
 	if err != nil {
-		return fmt.Errorf("%s: %w", temp, cause(err))
+		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	w := fleet.Worker{
 		Name: workerName(), Model: c.modelName(), Engine: batchEngine{model}, Identity: identity, SourceRate: model.Info().SampleRate,
 		Jobs: cmp.Or(jobs, chooseJobs(model.Info(), memoryThere())), Lease: lease, Idle: time.Duration(c.Idle), Dir: filepath.Join(dir, "work"),

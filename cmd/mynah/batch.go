@@ -102,6 +102,9 @@ func (c *batchCommand) Run(p *program) error {
 	if err := c.check(p); err != nil {
 		return err
 	}
+	if jobs != 0 && c.NATS != "" && !c.works() && p.parser.Origin("jobs") == "--jobs" {
+		return usageErrorf("--jobs: this process speaks no items: add --nats-work yes, or tell the workers")
+	}
 	opts, err := c.options(p)
 	if err != nil {
 		return err
@@ -169,6 +172,9 @@ func (c *batchCommand) options(p *program) (batch.Options, error) {
 		return o, usageErrorf("%s: %v, allowed are 0 to %v", origin("gap"), gap, maxSegmentGap)
 	}
 	if c.ChapterGap != nil {
+		if c.Book == "" && origin("chapter-gap") == "--chapter-gap" {
+			return o, usageErrorf("--chapter-gap: it needs --book")
+		}
 		if o.ChapterGap = time.Duration(*c.ChapterGap); o.ChapterGap < 0 || o.ChapterGap > batch.MaxChapterGap {
 			return o, usageErrorf("%s: %v, allowed are 0 to %v", origin("chapter-gap"), o.ChapterGap, batch.MaxChapterGap)
 		}

@@ -29,6 +29,15 @@ func (f *batchFleetFlags) check(p *program) error {
 				return usageErrorf("%s: it needs --nats", p.parser.Origin(each.flag))
 			}
 		}
+		// How a server is reached may stand in a file or a variable for other runs.
+		for _, each := range []struct {
+			flag  string
+			given bool
+		}{{"nats-creds", f.NATSCreds != ""}, {"nats-token", f.NATSToken != ""}, {"nats-ca", f.NATSCA != ""}, {"nats-wait", f.NATSWait != 0}} {
+			if each.given && p.parser.Origin(each.flag) == "--"+each.flag {
+				return usageErrorf("--%s: it needs --nats", each.flag)
+			}
+		}
 		return nil
 	}
 	if f.NATS != embeddedNATS && f.NATSListen != "" {

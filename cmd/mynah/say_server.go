@@ -99,6 +99,7 @@ func (c *sayCommand) refuseLocal(p *program) error {
 		{"model", c.Model != ""}, {"precision", c.Precision != ""}, {"talker-precision", c.TalkerPrecision != ""},
 		{"predictor-precision", c.PredictorPrecision != ""}, {"codec-precision", c.CodecPrecision != ""},
 		{"threads", c.Threads != 0}, {"predictor-threads", c.PredictorThreads != 0}, {"cache", c.Cache != ""},
+		{"voices", c.Voices != ""},
 	} {
 		if f.given && p.parser.Origin(f.name) == "--"+f.name {
 			return usageErrorf("--%s is about a model of this program, and --server speaks with its own", f.name)

@@ -94,6 +94,7 @@ func TestSayServer(t *testing.T) {
 		{"key", []string{"--api-key", "sk-bad"}, exitUsage, "--api-key: the API key is not one of this server's"},
 		{"cut", []string{"--max-frames", "3"}, exitPartly, "warning: cut after 3 frames"},
 		{"model", []string{"--model", "x"}, exitUsage, "--model is about a model of this program"},
+		{"voices", []string{"--voices", "mine"}, exitUsage, "--voices is about a model of this program"},
 		{"reference", []string{"--reference", "x"}, exitUsage, "--reference is about a model of this program"},
 		{"nobody", []string{"--server", "http://127.0.0.1:1"}, exitFailed, "--server: 127.0.0.1:1: "},
 		{"no address", []string{"--server", "localhost"}, exitUsage, "--server: this is no address of a server"},

@@ -73,7 +73,7 @@ func (c *voicesAddCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	samples, seconds, err := c.read(p)
+	samples, err := c.read(p)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *voicesAddCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	profile.Name, profile.Seconds = name, seconds
+	profile.Name, profile.Seconds = name, float64(len(samples))/audio.ClipRate
 	profile.Description, profile.Consent = c.Description, c.Consent
 	kept, err := store.Add(profile, c.Replace)
 	if err != nil {
@@ -115,28 +115,23 @@ func (c *voicesAddCommand) transcript(p *program) (text, from string, err error)
 }
 
 // read reads the clip.
-func (c *voicesAddCommand) read(p *program) (samples []float32, seconds float64, err error) {
+func (c *voicesAddCommand) read(p *program) ([]float32, error) {
 	var r io.Reader = p.stdin
 	if c.Clip != standardOutput {
 		f, err := os.Open(c.Clip)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", c.clipName(), cause(err))
+			return nil, fmt.Errorf("%s: %w", c.clipName(), cause(err))
 		}
 		defer f.Close()
 		r = f
 	}
-	samples, info, err := audio.ReadClip(r, audio.Limits{Bytes: maxClipBytes, Seconds: maxClipSeconds})
-	var bad *audio.ClipError
-	switch {
-	case errors.As(err, &bad):
-		return nil, 0, usageErrorf("%s: %s", c.clipName(), bad.Text)
-	case err != nil:
-		return nil, 0, fmt.Errorf("%s: %w", c.clipName(), cause(errors.Unwrap(err)))
+	samples, warnings, err := readRecording(c.clipName(), r, maxClipSeconds, audio.ReadClip)
+	if !c.Quiet {
+		for _, w := range warnings {
+			p.warn(w)
+		}
 	}
-	if info.Truncated && !c.Quiet {
-		p.warn(fmt.Sprintf("%s ends in the middle, %.1f s of it are taken", c.clipName(), info.Seconds))
-	}
-	return samples, info.Seconds, nil
+	return samples, err
 }
 
 func (c *voicesAddCommand) clipName() string {

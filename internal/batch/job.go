@@ -198,6 +198,7 @@ type folder struct {
 	sorted   []*Record            // live, in the order of the manifest
 	byDigest map[string][]*Record // all lines about files
 	ours     map[string]bool      // names of files and captions in any line
+	captions map[string]string    // of files, in the latest line about each
 	names    map[string][]string  // names of files by their folded form
 	good     int64                // bytes of the manifest
 }
@@ -232,11 +233,7 @@ func (j *Job) plan() error {
 		if t.action == Fail {
 			continue
 		}
-		problem := j.stranger(t.file)
-		if problem == "" && j.opts.Captions != NoCaptions {
-			problem = j.stranger(t.stem + "." + string(j.opts.Captions))
-		}
-		if problem != "" {
+		if problem := j.inTheWay(t.stem); problem != "" {
 			t.item.Problem, t.inTheWay, t.action = problem, true, Fail
 		}
 	}
@@ -276,6 +273,15 @@ func (j *Job) planMoves(used map[*Record]bool) {
 	}
 }
 
+// inTheWay says which of the files that a stem shall get is somebody else's.
+func (j *Job) inTheWay(stem string) string {
+	problem := j.stranger(stem + j.extension())
+	if problem == "" && j.opts.Captions != NoCaptions {
+		problem = j.stranger(stem + "." + string(j.opts.Captions))
+	}
+	return problem
+}
+
 // stranger says that a name is taken by a file that no line of the manifest accounts for.
 func (j *Job) stranger(name string) string {
 	for _, there := range j.folder.names[foldName(name)] {
@@ -292,7 +298,7 @@ func (j *Job) readFolder() error {
 	if err != nil {
 		return err
 	}
-	j.folder = folder{live: map[string]*Record{}, byDigest: map[string][]*Record{}, ours: map[string]bool{}, names: map[string][]string{}, good: good}
+	j.folder = folder{live: map[string]*Record{}, byDigest: map[string][]*Record{}, ours: map[string]bool{}, captions: map[string]string{}, names: map[string][]string{}, good: good}
 	entries, err := os.ReadDir(j.opts.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return onDisk(j.opts.Dir, err)
@@ -307,7 +313,7 @@ func (j *Job) readFolder() error {
 	for i := range records {
 		r := &records[i]
 		if r.File != "" {
-			latest[r.File] = r
+			latest[r.File], j.folder.captions[r.File] = r, r.Captions
 			j.folder.byDigest[r.Digest] = append(j.folder.byDigest[r.Digest], r)
 			j.folder.ours[r.File], j.folder.ours[r.Captions] = true, true
 		}
@@ -331,6 +337,10 @@ const workName = ".mynah-batch"
 
 // queueName is the folder in it that a Maker may keep for the next run.
 const queueName = "queue"
+
+// tokenName is the file in it whose random content tells a job that is made elsewhere from
+// the same items' job in another folder. It stays until the job is over.
+const tokenName = "job-token"
 
 // work is a path in that folder.
 func (j *Job) work(names ...string) string {

@@ -246,6 +246,10 @@ func TestResume(t *testing.T) {
 	run(Text, story, 5, 0)
 	o.Request.Voice = "other"
 	run(Text, story, 5, 0)
+	o.Request.Language = "english"
+	run(Text, story, 5, 0)
+	o.Request.Language = "EN" // another name of it
+	run(Text, story, 0, 0)
 	r = run(Text, "9\n", 0, 1)
 	if got := fmt.Sprint(r.Stale); got != "[0002.wav 0004.wav 0005.wav]" {
 		t.Errorf("stale are %s", got)
@@ -335,6 +339,63 @@ func TestStrangers(t *testing.T) {
 	}
 	if r := do(t, read(t, Text, story), o, &fakeEngine{}); r.Made != 1 || r.Kept != 2 {
 		t.Errorf("one out of the way: %+v", r.Progress)
+	}
+}
+
+// Captions belong to the audio beside them: another form of them takes their place, and
+// what a file said before never stands beside what it says now.
+func TestCaptionsFollow(t *testing.T) {
+	o := options(t.TempDir())
+	captions := func() string {
+		files, err := filepath.Glob(filepath.Join(o.Dir, "*.[sv]*t"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range files {
+			files[i] = filepath.Base(files[i])
+		}
+		return strings.Join(files, " ")
+	}
+	for _, c := range []struct {
+		form        Form
+		text        string
+		captions    Captions
+		made, there string
+	}{
+		{Text, "One.\nTwo.\n", SRT, "2", "0001.srt 0002.srt"},
+		{Text, "One.\nTwo.\n", VTT, "0", "0001.vtt 0002.vtt"},
+		{Text, "One.\nTwo.\n", SRT, "0", "0001.srt 0002.srt"},
+		{Text, "One.\nTwo.\n", NoCaptions, "0", "0001.srt 0002.srt"}, // they are still right
+		{Text, "One.\nOther.\n", NoCaptions, "1", "0001.srt"},
+		{Text, "One.\nOther.\n", VTT, "0", "0001.vtt 0002.vtt"},
+	} {
+		o.Captions = c.captions
+		r := do(t, read(t, c.form, c.text), o, &fakeEngine{})
+		if got := captions(); fmt.Sprint(r.Made) != c.made || r.Failed != 0 || got != c.there {
+			t.Errorf("%q with captions %q: %d made, %d failed, there are %s; want %s and %s", c.text, c.captions, r.Made, r.Failed, got, c.made, c.there)
+		}
+		checkManifest(t, o)
+	}
+}
+
+// The joined file's captions are no more written over than the joined file is.
+func TestStrangerBesideBook(t *testing.T) {
+	o := options(t.TempDir())
+	o.Captions = SRT
+	path := filepath.Join(o.Dir, "book.srt")
+	if err := os.WriteFile(path, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		in := read(t, Markdown, bookText)
+		in.Book = "book"
+		r := do(t, in, o, &fakeEngine{})
+		if r.Joined == nil || !strings.Contains(r.Joined.Error, "book.srt is there and not of this job") {
+			t.Errorf("joined: %+v", r.Joined)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != "mine" {
+			t.Errorf("%s holds %.20q, %v", path, data, err)
+		}
 	}
 }
 

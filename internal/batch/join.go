@@ -40,6 +40,10 @@ func (j *Job) joinedIsThere() bool {
 // each the same to the bit as in the chapter's own file if that is WAV, PCM or FLAC.
 func (r *run) join() error {
 	name := r.book + r.extension()
+	if problem := r.inTheWay(r.book); problem != "" {
+		r.joined = &Record{Title: r.book, SampleRate: r.opts.SampleRate, Error: problem}
+		return nil
+	}
 	if r.joinedIsThere() {
 		r.joined = r.folder.live[name]
 		return r.captions(r.joined, r.book)
@@ -48,11 +52,6 @@ func (r *run) join() error {
 	var err error
 	if record.Digest, err = r.joinedDigest(); err != nil {
 		return err
-	}
-	if problem := r.stranger(name); problem != "" {
-		record.File, record.Error = "", problem
-		r.joined = record
-		return nil
 	}
 	path := r.work("new-" + record.Digest + r.extension())
 	if err := r.writeJoined(path, record); err != nil {

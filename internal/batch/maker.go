@@ -39,7 +39,10 @@ type Maker interface {
 
 // Brief tells a Maker of the job that begins.
 type Brief struct {
-	ID   string // see Job.ID
+	// ID names the job among all that share a server. An interrupted job has the same at
+	// its next run; for that, a file of the folder is written.
+	ID func() (string, error)
+
 	Work string // folder for files of this run
 	Disk Disk   // that files are written through
 	Keep string // folder that a Maker may make for what the job's next run shall find

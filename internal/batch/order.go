@@ -1,7 +1,12 @@
 package batch
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
 	"strings"
 
 	"github.com/mynah-tts/mynah/internal/audio"
@@ -65,7 +70,7 @@ func (o *Order) Check(id Identity, rate int) error {
 func (o *Order) digest() (string, error) {
 	r := &o.Request
 	x := recipe{
-		Identity: o.Identity, Text: r.Text, Voice: strings.ToLower(r.Voice), Language: strings.ToLower(r.Language),
+		Identity: o.Identity, Text: r.Text, Voice: strings.ToLower(r.Voice), Language: synth.LanguageName(r.Language),
 		Instruct: r.Instruct, Layout: r.Layout, Reference: r.Reference, Seed: *r.Seed, MaxFrames: r.MaxFrames, Segment: r.SegmentRunes,
 		Gap: int64(r.Gap), Sampling: r.Sampling, RetryCut: o.RetryCut, Speed: o.Speed, Format: string(o.Format), Rate: o.SampleRate,
 	}
@@ -78,12 +83,17 @@ func (o *Order) digest() (string, error) {
 	return hash(x)
 }
 
-// ID is a digest of all items of a job: 32 hexadecimal digits. The same input with the same
-// settings and model has the same.
-func (j *Job) ID() (string, error) {
-	all := make([]string, len(j.tasks))
-	for i, t := range j.tasks {
-		all[i] = t.digest
+// id names a job among all that share a server: 32 hexadecimal digits, a digest of its items
+// and of its folder's token. Another folder's job of the same items has another, for what
+// one of them has collected is removed.
+func (r *run) id() (string, error) {
+	token, err := r.token()
+	if err != nil {
+		return "", err
+	}
+	all := []string{token}
+	for _, t := range r.tasks {
+		all = append(all, t.digest)
 	}
 	sum, err := hash(all)
 	if err != nil {
@@ -91,3 +101,21 @@ func (j *Job) ID() (string, error) {
 	}
 	return sum[:32], nil
 }
+
+// token reads the folder's token, or makes one, also in place of one that is damaged: then
+// an interrupted job begins anew on the server. The folder must be locked.
+func (r *run) token() (string, error) {
+	path := r.work(tokenName)
+	there, err := os.ReadFile(path)
+	switch {
+	case err == nil && isToken.Match(there):
+		return string(there), nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", onDisk(path, err)
+	}
+	token := rand.Text()
+	return token, writeWhole(r.opts.Disk, r.work("new-"+tokenName), path, []byte(token))
+}
+
+// isToken matches what rand.Text makes.
+var isToken = regexp.MustCompile(`^[A-Z2-7]{26}$`)

@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/mynah-tts/mynah/synth"
 )
 
 // Result is what came of a job.
@@ -100,7 +101,9 @@ func (r *run) prepare() error {
 		return onDisk(r.work(), err)
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "lock" && name != "keep" && name != "parts" && (name != queueName || !r.makesAny()) {
+		name := e.Name()
+		ofMaker := name == queueName || name == tokenName
+		if name != "lock" && name != "keep" && name != "parts" && !(ofMaker && r.makesAny()) {
 			if err := os.RemoveAll(r.work(name)); err != nil {
 				return onDisk(r.work(name), err)
 			}
@@ -170,7 +173,7 @@ func (r *run) describe(to *Record, t *task) {
 	it := t.item
 	to.Index, to.Line, to.ID, to.Title, to.Text, to.Digest = it.Index, it.Line, it.ID, it.Title, it.Text, t.digest
 	to.Voice = cmp.Or(to.Voice, t.voice)
-	to.Language, to.File, to.Stale = strings.ToLower(t.request.Language), t.file, false
+	to.Language, to.File, to.Stale = synth.LanguageName(t.request.Language), t.file, false
 }
 
 // commit gives a finished file its name. The manifest says so first: a file that has its
@@ -178,7 +181,11 @@ func (r *run) describe(to *Record, t *task) {
 // nothing. What had the name before is gone by then, or it could be taken for the new.
 func (r *run) commit(record *Record, from string) error {
 	to := r.path(record.File)
-	for _, name := range r.folder.names[foldName(record.File)] {
+	old := r.folder.names[foldName(record.File)]
+	if name := r.folder.captions[record.File]; name != "" { // they say what the old file said
+		old = append(slices.Clip(old), name)
+	}
+	for _, name := range old {
 		if err := os.Remove(r.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return onDisk(r.path(name), err)
 		}
@@ -222,18 +229,18 @@ func (r *run) items(ctx context.Context, maker Maker) error {
 	if !r.makesAny() {
 		return nil
 	}
-	id, err := r.ID()
-	if err != nil {
-		return err
-	}
-	if err := maker.Begin(ctx, Brief{ID: id, Work: r.work(), Disk: r.opts.Disk, Keep: r.work(queueName)}); err != nil {
+	if err := maker.Begin(ctx, Brief{ID: r.id, Work: r.work(), Disk: r.opts.Disk, Keep: r.work(queueName)}); err != nil {
 		return err
 	}
 	r.maker = maker
 	r.watch.Store(&maker)
-	err = r.makeAll(ctx)
+	err := r.makeAll(ctx)
 	r.watch.Store(nil)
-	maker.End(err == nil || errors.Is(err, errStopped))
+	over := err == nil || errors.Is(err, errStopped)
+	maker.End(over)
+	if over {
+		_ = os.Remove(r.work(tokenName)) // what stays does no harm
+	}
 	return err
 }
 
@@ -314,10 +321,13 @@ func (r *run) captions(record *Record, stem string) error {
 	if there, err := os.ReadFile(r.path(name)); err == nil && bytes.Equal(there, want) && record.Captions == name {
 		return nil
 	}
-	if record.Captions != name {
+	if before := record.Captions; before != name {
 		record.Captions = name
 		if err := r.manifest.add(record); err != nil {
 			return err
+		}
+		if before != "" { // in another form: no line would account for them any more
+			_ = os.Remove(r.path(before))
 		}
 	}
 	r.changed = true

@@ -15,8 +15,8 @@
 //
 // MODEL stands for checkpoint, precision, instruction level and version: all workers of one
 // MODEL share a consumer, and none ever sees an order that it would make differently. JOB
-// is the digest of all items of a job, so that jobs do not meet, and a job that is run
-// again finds its orders and results.
+// is a digest of all items of a job and of a random token in its folder, so that jobs do
+// not meet, be their items the same, and a job that goes on finds its orders and results.
 //
 // Nothing is lost: an order leaves the queue when its result is there, a result when its
 // file has its name in the job's folder. A worker says while it works that it does; if it

@@ -26,9 +26,22 @@ func (q *Queue) fetch(ctx context.Context, o *batch.Order, r *resultMessage, to 
 	return nil
 }
 
-// file fetches one file, and puts it on the disk in full.
+// half ends the name of a file that is being fetched.
+const half = ".half"
+
+// file fetches one file. It has its name when it is on the disk in full: a chapter's part
+// under its name is taken for whole at the next run. What a killed run leaves is written
+// over, or removed with the parts that are not wanted.
 func (q *Queue) file(ctx context.Context, from object, path string) error {
-	err := q.link.persistFor(ctx, transferTime(from.Bytes), func(ctx context.Context) error { return q.copy(ctx, from, path) })
+	err := q.link.persistFor(ctx, transferTime(from.Bytes), func(ctx context.Context) error { return q.copy(ctx, from, path+half) })
+	if err == nil {
+		if err = q.brief.Disk.Rename(path+half, path); err != nil {
+			err = batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+		}
+	}
+	if err != nil {
+		_ = os.Remove(path + half) // the first error is the one to tell
+	}
 	switch {
 	case err == nil:
 		return nil

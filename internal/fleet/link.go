@@ -219,6 +219,10 @@ func reason(err error) error {
 	if errors.As(err, &path) {
 		return path.Err
 	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
 	return err
 }
 

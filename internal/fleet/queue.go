@@ -48,6 +48,7 @@ type Options struct {
 type Queue struct {
 	opts     Options
 	brief    batch.Brief
+	job      string // names the job on the server
 	model    string // key of the identity
 	embedded *Embedded
 	link     *Link
@@ -62,6 +63,7 @@ type Queue struct {
 
 	mu      sync.Mutex
 	waiting map[int]*wait // orders that are on the queue, by index
+	ordered map[int]int   // how often each was put there, by index
 	held    map[int]*resultMessage
 	settled map[int]bool
 	live    int
@@ -72,7 +74,6 @@ type Queue struct {
 type wait struct {
 	order *batch.Order
 	sent  bool
-	again int // how often it was ordered again
 	ready chan *resultMessage
 }
 
@@ -84,12 +85,15 @@ func NewQueue(o Options) *Queue {
 	if o.Note == nil {
 		o.Note = func(string) {}
 	}
-	return &Queue{opts: o, model: modelKey(o.Identity), helloEvery: helloEvery, inspectEvery: inspectEvery, waiting: map[int]*wait{}, held: map[int]*resultMessage{}, settled: map[int]bool{}}
+	return &Queue{opts: o, model: modelKey(o.Identity), helloEvery: helloEvery, inspectEvery: inspectEvery, waiting: map[int]*wait{}, ordered: map[int]int{}, held: map[int]*resultMessage{}, settled: map[int]bool{}}
 }
 
 // Begin connects to the server, or starts one, and begins to listen for results.
-func (q *Queue) Begin(ctx context.Context, b batch.Brief) error {
+func (q *Queue) Begin(ctx context.Context, b batch.Brief) (err error) {
 	q.brief, q.run = b, rand.Text()
+	if q.job, err = b.ID(); err != nil {
+		return err
+	}
 	if err := q.connect(ctx); err != nil {
 		q.stop()
 		return err
@@ -109,13 +113,13 @@ func (q *Queue) Begin(ctx context.Context, b batch.Brief) error {
 func (q *Queue) connect(ctx context.Context) (err error) {
 	if q.opts.Embed {
 		q.forgetOthers()
-		if q.embedded, err = StartServer(q.opts.Listen, filepath.Join(q.brief.Keep, q.brief.ID), q.opts.Server.Token); err != nil {
+		if q.embedded, err = StartServer(q.opts.Listen, filepath.Join(q.brief.Keep, q.job), q.opts.Server.Token); err != nil {
 			return err
 		}
 		q.opts.Server.embedded = q.embedded
 		q.opts.Note(fmt.Sprintf("workers connect to %s", q.embedded.Addr()))
 	}
-	q.link, err = q.opts.Server.Connect(ctx, "mynah batch "+q.brief.ID[:8])
+	q.link, err = q.opts.Server.Connect(ctx, "mynah batch "+q.job[:8])
 	if err != nil || !q.opts.Embed {
 		return err
 	}
@@ -132,7 +136,7 @@ func (q *Queue) connect(ctx context.Context) (err error) {
 func (q *Queue) forgetOthers() {
 	entries, _ := os.ReadDir(q.brief.Keep) // it need not be there
 	for _, e := range entries {
-		if e.Name() != q.brief.ID {
+		if e.Name() != q.job {
 			_ = os.RemoveAll(filepath.Join(q.brief.Keep, e.Name())) // what stays harms nobody
 		}
 	}
@@ -147,7 +151,7 @@ func (q *Queue) listen(ctx context.Context) error {
 			return err
 		}
 		consumer, err = q.link.js.OrderedConsumer(ctx, doneStream, jetstream.OrderedConsumerConfig{
-			FilterSubjects: []string{doneSubject + "." + q.brief.ID + ".*"},
+			FilterSubjects: []string{doneSubject + "." + q.job + ".*"},
 			DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: info.State.LastSeq + 1,
 		})
 		return err
@@ -165,7 +169,7 @@ func (q *Queue) listen(ctx context.Context) error {
 func (q *Queue) work() {
 	w := *q.opts.Own
 	w.Dir = filepath.Join(q.brief.Work, "worker")
-	link, err := q.opts.Server.Connect(q.ctx, "mynah batch "+q.brief.ID[:8]+", worker")
+	link, err := q.opts.Server.Connect(q.ctx, "mynah batch "+q.job[:8]+", worker")
 	if err == nil {
 		defer link.Close()
 		err = link.Work(q.ctx, q.ctx, w)
@@ -221,8 +225,8 @@ func (q *Queue) clear() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
 	defer cancel()
-	_ = q.purge(ctx, q.link.work, workSubject+"."+q.model+"."+q.brief.ID+".>")
-	_ = q.purge(ctx, q.link.done, "mynah.*."+q.brief.ID+".>")
+	_ = q.purge(ctx, q.link.work, workSubject+"."+q.model+"."+q.job+".>")
+	_ = q.purge(ctx, q.link.done, "mynah.*."+q.job+".>")
 	var files []*jetstream.ObjectInfo
 	_ = q.link.persist(ctx, func(ctx context.Context) (err error) {
 		files, err = q.link.objects.List(ctx)
@@ -232,7 +236,7 @@ func (q *Queue) clear() {
 		return err
 	})
 	for _, f := range files {
-		if job, _, _ := cutName(f.Name); job == q.brief.ID {
+		if job, _, _ := cutName(f.Name); job == q.job {
 			_ = q.link.remove(ctx, f.Name)
 		}
 	}
@@ -278,8 +282,15 @@ func (q *Queue) Make(ctx context.Context, o *batch.Order, to batch.Files, tell b
 		case try >= q.opts.Tries:
 			return nil, fmt.Errorf("%d results of it cannot be used: %w", try, err)
 		}
+		q.recall(ctx, o.Index)
 		q.forget(ctx, o.Index, r)
 	}
+}
+
+// recall takes an order off the queue that has a result: its worker may not have come to
+// acknowledge it yet, and while it is there it cannot be ordered again.
+func (q *Queue) recall(ctx context.Context, index int) {
+	_ = q.purge(ctx, q.link.work, workOf(q.model, q.job, index)) // or inspect sees that it is gone
 }
 
 // voidError says that a result is there and cannot be used.
@@ -299,6 +310,7 @@ func (q *Queue) Settle(o *batch.Order) {
 	q.mu.Lock()
 	r := q.held[o.Index]
 	delete(q.held, o.Index)
+	delete(q.ordered, o.Index)
 	q.settled[o.Index] = true
 	q.mu.Unlock()
 	if r != nil {
@@ -309,7 +321,7 @@ func (q *Queue) Settle(o *batch.Order) {
 // forget removes a result, its marks and its files from the server. What cannot be removed
 // now ends with the job, or with its age.
 func (q *Queue) forget(ctx context.Context, index int, r *resultMessage) {
-	_ = q.purge(ctx, q.link.done, fmt.Sprintf("mynah.*.%s.%d", q.brief.ID, index))
+	_ = q.purge(ctx, q.link.done, fmt.Sprintf("mynah.*.%s.%d", q.job, index))
 	q.link.drop(ctx, r)
 }
 
@@ -329,7 +341,7 @@ func (q *Queue) ask(ctx context.Context, o *batch.Order) (*resultMessage, error)
 	defer context.AfterFunc(q.ctx, cancel)()
 	var there *resultMessage // of an earlier run
 	err := q.link.persist(calls, func(ctx context.Context) (err error) {
-		there, _, err = q.link.result(ctx, q.brief.ID, o.Index)
+		there, _, err = q.link.result(ctx, q.job, o.Index)
 		return err
 	})
 	if err == nil && there != nil {
@@ -356,14 +368,17 @@ func (q *Queue) ask(ctx context.Context, o *batch.Order) (*resultMessage, error)
 	}
 }
 
-// publish puts an order on the queue. One that is there already is this one.
+// publish puts an order on the queue. One that is there already is this one. Each time it
+// has an id of its own: the server swallows what it knows by its id, also when that order
+// is gone.
 func (q *Queue) publish(ctx context.Context, w *wait) error {
-	m, err := pack(workOf(q.model, q.brief.ID, w.order.Index), orderMessage{w.order, q.opts.Tries})
+	m, err := pack(workOf(q.model, q.job, w.order.Index), orderMessage{w.order, q.opts.Tries})
 	if err != nil {
 		return err
 	}
 	q.mu.Lock()
-	id := fmt.Sprintf("%s.%d.%d", q.run, w.order.Index, w.again)
+	q.ordered[w.order.Index]++
+	id := fmt.Sprintf("%s.%d.%d", q.run, w.order.Index, q.ordered[w.order.Index])
 	q.mu.Unlock()
 	err = q.link.persist(ctx, func(ctx context.Context) error {
 		_, err := q.link.js.PublishMsg(ctx, m, jetstream.WithMsgID(id), jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
@@ -373,7 +388,7 @@ func (q *Queue) publish(ctx context.Context, w *wait) error {
 		return err
 	})
 	q.mu.Lock()
-	w.sent = err == nil
+	w.sent = w.sent || err == nil // what could not be ordered again is still to be inspected
 	q.mu.Unlock()
 	return err
 }

@@ -2,16 +2,21 @@ package fleet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/audio"
 	"github.com/mynah-tts/mynah/internal/batch"
@@ -58,26 +63,38 @@ func TestSameFilesAsLocal(t *testing.T) {
 	}
 }
 
-// Two jobs share a server and its workers at a time.
+// Two jobs share a server and its workers at a time, also two of the same items: neither
+// gets or removes what is the other's.
 func TestTwoJobs(t *testing.T) {
 	t.Parallel()
-	server := natsServer(t)
-	employ(t, at(server.Addr()), &engine{}, nil)
-	var all sync.WaitGroup
-	for n := range 2 {
-		o := jobOptions(t)
-		o.Seed = int64(n)
-		want := local(t, read(t, batch.Text, story(15)), o)
-		all.Go(func() {
-			if _, err := try(t.Context(), read(t, batch.Text, story(15)), o, queueFor(at(server.Addr()), nil)); err != nil {
-				t.Error(err)
-				return
+	for _, c := range []struct {
+		name  string
+		seeds [2]int64
+	}{{"other items", [2]int64{0, 1}}, {"the same items", [2]int64{0, 0}}} {
+		t.Run(c.name, func(t *testing.T) {
+			server := natsServer(t)
+			e := &engine{}
+			employ(t, at(server.Addr()), e, nil)
+			var all sync.WaitGroup
+			for n, captions := range []batch.Captions{batch.NoCaptions, batch.SRT} {
+				o := jobOptions(t)
+				o.Seed, o.Captions = c.seeds[n], captions
+				want := local(t, read(t, batch.Text, story(15)), o)
+				all.Go(func() {
+					if _, err := try(t.Context(), read(t, batch.Text, story(15)), o, queueFor(at(server.Addr()), nil)); err != nil {
+						t.Error(err)
+						return
+					}
+					equal(t, contents(t, o.Dir), want)
+				})
 			}
-			equal(t, contents(t, o.Dir), want)
+			all.Wait()
+			if n := e.spoke.Load(); n < 30 {
+				t.Errorf("%d items were spoken, want 15 for each", n)
+			}
+			empty(t, at(server.Addr()))
 		})
 	}
-	all.Wait()
-	empty(t, at(server.Addr()))
 }
 
 // Workers die in the midst of their items, without a word.
@@ -203,11 +220,11 @@ func TestDuplicates(t *testing.T) {
 		t.Error(err)
 	}
 	// What came after the job's end is on the server until its age ends it, and does no harm
-	// to the next run.
+	// to the next job.
 	o.Dir += "2"
 	run(t, read(t, batch.Text, story(8)), o, queueFor(at(server.Addr()), nil))
 	equal(t, contents(t, o.Dir), want)
-	empty(t, at(server.Addr()))
+	leaves(t, at(server.Addr()), 1)
 }
 
 // The server goes away and comes back, several times.
@@ -378,6 +395,23 @@ func TestInterruptedAndRunAgain(t *testing.T) {
 	empty(t, at(server.Addr()))
 }
 
+// early is a queue before whose beginning something happens on the server.
+type early struct {
+	*Queue
+	before func(job string) error
+}
+
+func (e early) Begin(ctx context.Context, b batch.Brief) error {
+	job, err := b.ID()
+	if err == nil {
+		err = e.before(job)
+	}
+	if err != nil {
+		return err
+	}
+	return e.Queue.Begin(ctx, b)
+}
+
 // Orders and results that the server lost, and results that cannot be used, are ordered
 // again.
 func TestLostOnTheServer(t *testing.T) {
@@ -391,28 +425,27 @@ func TestLostOnTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	digests := digestsOf(t, want)
-	id, err := j.ID()
-	if err != nil {
-		t.Fatal(err)
-	}
 	link, err := (&Server{URL: server.Addr(), Patience: time.Second}).Connect(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	for index, r := range map[int]any{
-		1: resultMessage{Digest: "another"}, 2: "no result at all", 3: resultMessage{Digest: digests[2], Record: &batch.Record{SampleRate: testRate}, Audio: object{Name: "gone"}},
-	} {
-		m, err := pack(doneOf(id, index), r)
-		if err != nil {
-			t.Fatal(err)
+	void := func(job string) error {
+		for index, r := range map[int]any{
+			1: resultMessage{Digest: "another"}, 2: "no result at all", 3: resultMessage{Digest: digests[2], Record: &batch.Record{SampleRate: testRate}, Audio: object{Name: "gone"}},
+		} {
+			m, err := pack(doneOf(job, index), r)
+			if err != nil {
+				return err
+			}
+			if _, err := link.js.PublishMsg(t.Context(), m); err != nil {
+				return err
+			}
 		}
-		if _, err := link.js.PublishMsg(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		return nil
 	}
 	done := make(chan error, 1)
-	q := queueFor(at(server.Addr()), nil)
+	q := early{queueFor(at(server.Addr()), nil), void} // as if they were an earlier run's
 	go func() {
 		_, err := j.RunBy(t.Context(), q)
 		done <- err
@@ -441,6 +474,167 @@ func TestLostOnTheServer(t *testing.T) {
 	}
 	equal(t, contents(t, o.Dir), want)
 	empty(t, at(server.Addr()))
+}
+
+// An order whose result cannot be used is there again at once, as often as need be, and
+// though its worker has not acknowledged it.
+func TestVoidResults(t *testing.T) {
+	t.Parallel()
+	server := natsServer(t)
+	o := jobOptions(t)
+	want := local(t, read(t, batch.Text, story(1)), o)
+	done := make(chan error, 1)
+	q := queueFor(at(server.Addr()), nil)
+	q.inspectEvery = time.Hour // it would find in the end what is missing
+	go func() {
+		_, err := try(t.Context(), read(t, batch.Text, story(1)), o, q)
+		done <- err
+	}()
+	s := at(server.Addr())
+	link, err := s.Connect(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	bad := &shift{Worker: &Worker{Identity: testIdentity, Lease: DefaultLease}, link: link}
+	if err := bad.consume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var had jetstream.Msg
+	for n := range 3 {
+		got, err := bad.consumer.Fetch(1, jetstream.FetchMaxWait(10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		order, there := <-got.Messages()
+		if !there {
+			t.Fatalf("after %d results that cannot be used it is not on the queue", n)
+		}
+		if had != nil {
+			_ = had.Ack() // it is gone
+		}
+		had = order
+		job, index, err := place(order.Subject())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := pack(doneOf(job, index), resultMessage{Digest: "another"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := link.js.PublishMsg(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	employ(t, at(server.Addr()), &engine{}, nil)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	equal(t, contents(t, o.Dir), want)
+	empty(t, at(server.Addr()))
+}
+
+// tornDisk is full in the midst of files whose path has something in it.
+type tornDisk struct {
+	quickDisk
+	part string
+}
+
+type tornFile struct{ batch.File }
+
+func (f tornFile) Write(p []byte) (int, error) {
+	n, _ := f.File.Write(p[:len(p)/2])
+	return n, &os.PathError{Op: "write", Path: "x", Err: errors.New("no space left on device")}
+}
+
+func (d tornDisk) Open(path string, flag int) (batch.File, error) {
+	f, err := d.quickDisk.Open(path, flag)
+	if err == nil && strings.Contains(path, d.part) {
+		f = tornFile{f}
+	}
+	return f, err
+}
+
+// The part of a chapter that was fetched by half is not taken for whole, and what a killed
+// run leaves of one does not stay.
+func TestHalfParts(t *testing.T) {
+	t.Parallel()
+	server := natsServer(t)
+	employ(t, at(server.Addr()), &engine{}, nil)
+	o := jobOptions(t)
+	o.Format = audio.MP3
+	const before, after = "# A\n\nOne. Two.\n\n# B\n\nThree.\n", "# A\n\nOne. Two.\n\n# B\n\nThree. Four.\n"
+	want := local(t, read(t, batch.Markdown, after), o)
+	run(t, read(t, batch.Markdown, before), o, queueFor(at(server.Addr()), nil))
+	parts := filepath.Join(o.Dir, ".mynah-batch", "parts")
+	if err := os.RemoveAll(parts); err != nil { // all chapters are to be made, and A's file is there
+		t.Fatal(err)
+	}
+	digest := digestsOf(t, want)[0]
+	torn := o
+	torn.Disk = tornDisk{part: digest}
+	if _, err := try(t.Context(), read(t, batch.Markdown, after), torn, queueFor(at(server.Addr()), nil)); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("with a full disk: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(parts, digest+"*")); len(left) > 0 {
+		t.Errorf("a full disk leaves %q", left)
+	}
+	for _, name := range []string{digest, strings.Repeat("0", len(digest))} {
+		if err := os.WriteFile(filepath.Join(parts, name+".flac"+half), []byte("fLaC"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := run(t, read(t, batch.Markdown, after), o, queueFor(at(server.Addr()), nil)); r.Joined == nil || r.Joined.Error != "" {
+		t.Errorf("joined: %+v", r.Joined)
+	}
+	equal(t, contents(t, o.Dir), want)
+	empty(t, at(server.Addr()))
+}
+
+// A file has its name when it is there as its result says.
+func TestFetchedFilesAreWhole(t *testing.T) {
+	t.Parallel()
+	server := natsServer(t)
+	s := at(server.Addr())
+	link, err := s.Connect(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	data := []byte(strings.Repeat("samples", 100))
+	if _, err := link.objects.PutBytes(t.Context(), "there", data); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	right := object{Name: "there", Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+	other, short, gone := right, right, right
+	other.SHA256, short.Bytes, gone.Name = hex.EncodeToString(make([]byte, 32)), right.Bytes-1, "gone"
+	for _, c := range []struct {
+		name string
+		from object
+		disk batch.Disk
+		void bool
+		want string // of the error
+	}{
+		{"right", right, quickDisk{}, false, ""},
+		{"other content", other, quickDisk{}, true, "its file has 700 bytes"},
+		{"other size", short, quickDisk{}, true, "its record says 699"},
+		{"gone", gone, quickDisk{}, true, "not on the server any more"},
+		{"full disk", right, tornDisk{part: "part"}, false, "no space left on device"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "part")
+		q := &Queue{link: link, brief: batch.Brief{Disk: c.disk}}
+		err := q.file(t.Context(), c.from, path)
+		var void *voidError
+		if (err == nil) != (c.want == "") || errors.As(err, &void) != c.void || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		files := contents(t, dir)
+		if c.want == "" && (len(files) != 1 || files["part"] != string(data)) || c.want != "" && len(files) > 0 {
+			t.Errorf("%s: there are %.80q", c.name, files)
+		}
+	}
 }
 
 // The process of the batch speaks itself, with a server of its own.

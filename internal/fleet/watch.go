@@ -86,7 +86,7 @@ func (q *Queue) roll() (ours int, others []presence) {
 	for _, p := range all {
 		if p.Identity == q.opts.Identity {
 			ours++
-			live += p.Busy[q.brief.ID]
+			live += p.Busy[q.job]
 		} else {
 			others = append(others, p)
 		}
@@ -121,12 +121,12 @@ func (q *Queue) inspect() {
 	ctx, cancel := context.WithTimeout(q.ctx, mostCallTime)
 	defer cancel()
 	// In this order: an order that is gone from here has its result there.
-	queued, err := q.indexes(ctx, q.link.work, workSubject+"."+q.model+"."+q.brief.ID+".*")
+	queued, err := q.indexes(ctx, q.link.work, workSubject+"."+q.model+"."+q.job+".*")
 	if err != nil {
 		q.lost(err)
 		return
 	}
-	done, err := q.indexes(ctx, q.link.done, doneSubject+"."+q.brief.ID+".*")
+	done, err := q.indexes(ctx, q.link.done, doneSubject+"."+q.job+".*")
 	if err != nil {
 		q.lost(err)
 		return
@@ -134,7 +134,7 @@ func (q *Queue) inspect() {
 	for _, w := range sent {
 		switch index := w.order.Index; {
 		case done[index]:
-			if r, _, err := q.link.result(ctx, q.brief.ID, index); err == nil && r != nil {
+			if r, _, err := q.link.result(ctx, q.job, index); err == nil && r != nil {
 				w.give(r)
 			}
 		case !queued[index]:
@@ -157,9 +157,6 @@ func (q *Queue) lost(err error) {
 func (q *Queue) again(ctx context.Context, w *wait) {
 	q.mu.Lock()
 	still := q.waiting[w.order.Index] == w && len(w.ready) == 0
-	if still {
-		w.again++
-	}
 	q.mu.Unlock()
 	if still {
 		_ = q.publish(ctx, w) // the next inspection sees that it is not there

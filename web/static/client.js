@@ -133,6 +133,7 @@ export class Speech {
   end() {
     if (this.closed) return;
     this.closed = true;
+    if (this.take.over) return; // it failed or was cut before, which stays so
     const { policy, settings, text } = this.take;
     policy.live = false;
     policy.expected = estimate(text, settings.speed) * this.speaker.pace;
@@ -172,10 +173,11 @@ export class Speech {
 
   finish(reason, trouble) {
     const { take, speaker } = this;
-    if (!this.closed && reason === "stop" || this.held !== "") {
+    if (reason === "stop" && (!this.closed || this.held !== "")) {
       this.resting = true;
       return this.goOn();
     }
+    this.held = ""; // what failed, or was cut, does not go on: it would look complete at its end
     take.policy.complete = true;
     take.state = ENDS[reason] ?? "failed";
     take.error = trouble;

@@ -2,37 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Connection, backoff, configuration, ended } from "../static/page/socket.js";
-
-/** Fake is a WebSocket whose server is the test. */
-class Fake {
-  static all = [];
-
-  constructor(url, protocols) {
-    Object.assign(this, { url, protocols, readyState: 1, sent: [] });
-    Fake.all.push(this);
-  }
-
-  send(text) {
-    this.sent.push(JSON.parse(text));
-  }
-
-  close() {
-    this.readyState = 3;
-    this.closed = true;
-  }
-
-  say(event) {
-    this.onmessage({ data: JSON.stringify(event) });
-  }
-
-  sound(n, value = 1) {
-    this.onmessage({ data: new Int16Array(n).fill(value).buffer });
-  }
-
-  types() {
-    return this.sent.map((m) => m.type);
-  }
-}
+import { Fake, settled } from "./fake.mjs";
 
 async function connected(options = {}) {
   Fake.all = [];
@@ -42,8 +12,6 @@ async function connected(options = {}) {
   await opening;
   return { connection, socket: Fake.all[0] };
 }
-
-const settled = () => new Promise((r) => setTimeout(r, 0));
 
 function listener() {
   const log = [];

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -37,7 +38,8 @@ type batchItem struct {
 	Warnings     []string           `json:"warnings,omitempty"` // of its clip
 	Error        *errorBody         `json:"error,omitempty"`
 
-	fields speechRequest
+	fields speechRequest // until it was spoken
+	heard  time.Duration // how long it takes to hear Audio
 	err    *Error
 }
 
@@ -57,7 +59,7 @@ func (s *Server) batch(w *response, r *http.Request) error {
 		return err
 	}
 	defer release()
-	defer heard() // items keep their recordings until then
+	defer heard()
 	items, err := s.readBatch(body)
 	if err != nil {
 		return err
@@ -71,13 +73,21 @@ func (s *Server) batch(w *response, r *http.Request) error {
 	var held atomic.Int64 // of the server's batchHeld
 	defer func() { s.batchHeld.Add(-held.Load()) }()
 	s.speakBatch(ctx, engine, items, &held, info(r))
+	heard() // items kept their recordings until here
 	if ctx.Err() != nil {
 		return why(ctx, nil)
 	}
 	if refused := allBusy(items); refused != nil {
 		return refused
 	}
-	return writeBatch(w, items)
+	err = s.writeBatch(w, items, &held)
+	if err != nil {
+		err = why(ctx, err)
+	}
+	if slow, isSlow := asSlow(err); isSlow {
+		s.metrics.slowClient(slow)
+	}
+	return err
 }
 
 // readBatch reads the items, each over the fields of the batch.
@@ -160,6 +170,7 @@ func (s *Server) speakItem(ctx context.Context, engine Engine, item *batchItem, 
 			item.err = asError(err)
 		}
 	}
+	item.fields = speechRequest{} // its recording most of all
 	if item.err != nil {
 		body := item.err.body()
 		item.Status, item.Error, item.Audio, item.Warnings = itemError, &body, nil, nil
@@ -194,9 +205,11 @@ func (s *Server) speakInto(ctx context.Context, engine Engine, item *batchItem, 
 	}
 	done, err := u.pump(ctx, stream, sink)
 	if err != nil {
+		s.freeBatch(held, len(out.data))
 		return err
 	}
 	used := u.usage(done)
+	item.heard = e.heard(time.Duration(u.audio.Load()))
 	item.Status, item.Audio, item.MediaType, item.Usage = itemSuccess, out.data, e.contentType(), &used
 	item.FinishReason, item.Frames, item.Seed = done.FinishReason, done.Frames, &done.Seed
 	if done.FinishReason != synth.FinishStop {
@@ -224,6 +237,12 @@ func (b *batchAudio) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// freeBatch gives back what so many bytes of a batch's audio took of the memory of all.
+func (s *Server) freeBatch(held *atomic.Int64, bytes int) {
+	held.Add(int64(-bytes))
+	s.batchHeld.Add(int64(-bytes))
+}
+
 // allBusy is the refusal of a batch of which no item found a place.
 func allBusy(items []*batchItem) error {
 	for _, item := range items {
@@ -235,39 +254,71 @@ func allBusy(items []*batchItem) error {
 }
 
 // writeBatch writes the answer item by item: as one document it would be in memory
-// three times.
-func writeBatch(w *response, items []*batchItem) error {
+// three times. What has left makes room for other batches.
+func (s *Server) writeBatch(w *response, items []*batchItem, held *atomic.Int64) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	out := &batchWriter{w: w, most: s.opts.Limits.LagTimeout}
 	end := batchEnd{Total: len(items)}
-	if _, err := fmt.Fprintf(w, `{"id":%q,"results":[`, newID("batch_")); err != nil {
-		return errClientGone
+	if _, err := fmt.Fprintf(out, `{"id":%q,"results":[`, newID("batch_")); err != nil {
+		return err
 	}
 	for i, item := range items {
-		switch item.Status {
-		case itemSuccess:
-			end.Succeeded++
-		case itemTruncated:
-			end.Truncated++
-		default:
-			end.Failed++
-		}
+		end.count(item)
 		data, err := json.Marshal(item)
 		if err != nil {
 			return err
 		}
+		leaving := len(item.Audio)
 		item.Audio = nil
 		if i > 0 {
 			data = append([]byte{','}, data...)
 		}
-		if _, err := w.Write(data); err != nil {
-			return errClientGone
+		out.heard += item.heard
+		if _, err := out.Write(data); err != nil {
+			return err
 		}
+		s.freeBatch(held, leaving)
 	}
 	tail, err := json.Marshal(end)
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append([]byte("],"), append(tail[1:], '\n')...))
+	_, err = out.Write(append([]byte("],"), append(tail[1:], '\n')...))
 	return err
+}
+
+// count counts an item by its state.
+func (end *batchEnd) count(item *batchItem) {
+	switch item.Status {
+	case itemSuccess:
+		end.Succeeded++
+	case itemTruncated:
+		end.Truncated++
+	default:
+		end.Failed++
+	}
+}
+
+// batchWriter writes to a client that may be slow, but not for longer than it takes to hear
+// what it was sent, and LagTimeout: what waits for it is memory that others need.
+type batchWriter struct {
+	w     *response
+	most  time.Duration
+	heard time.Duration // how long it takes to hear all items so far
+}
+
+// Write looks after each piece, for an item may be all that batches may hold.
+func (b *batchWriter) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		wrote, err := b.w.Write(p[n:min(n+pieceBytes, len(p))])
+		n += wrote
+		if err != nil {
+			return n, &connectionError{err}
+		}
+		if b.w.blocked-b.heard > b.most {
+			return n, &slowError{slowLag}
+		}
+	}
+	return n, nil
 }

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -127,6 +132,85 @@ func TestBatchMemory(t *testing.T) {
 			}
 		}
 		eventually(t, "the memory is given back", func() bool { return r.batchHeld.Load() == 0 })
+	}
+}
+
+// A client that takes its answer slowly holds neither what has left nor a place of large
+// bodies.
+func TestBatchHoldsOnlyWhatIsToLeave(t *testing.T) {
+	const items, frames, itemBytes = 4, 1000, 1000 * 2 * fakeFrame
+	engine := newCloneFake()
+	engine.script = script{frames: frames}
+	r := startClone(t, Options{Limits: Limits{BodyBytes: 10_000, WriteTimeout: time.Minute}}, engine)
+	body := `{"ref_audio":"` + clipURL(700) + `","x_vector_only_mode":true,"items":[` + strings.Repeat(`{"input":"a"},`, items-1) + `{"input":"a"}]}`
+	if len(body) <= 10_000 {
+		t.Fatalf("%d bytes are no large body", len(body))
+	}
+	conn := r.dial()
+	_ = conn.SetReadBuffer(64 << 10)
+	if _, err := io.WriteString(conn, strings.Replace(rawSpeech(body), speechPath, batchPath, 1)); err != nil {
+		t.Fatal(err)
+	}
+	answer := bufio.NewReader(conn)
+	first := make([]byte, 3*itemBytes/2) // some more than an item in base64
+	if _, err := io.ReadFull(answer, first); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first item is given back", func() bool { return r.batchHeld.Load() <= (items-1)*itemBytes })
+	if n := len(r.clips.large); n != 0 {
+		t.Errorf("%d places of large bodies are taken", n)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(first), answer)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var a batchAnswer
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || a.Succeeded != items || len(a.Results[items-1].Audio) != itemBytes {
+		t.Errorf("%d items, error %v", a.Succeeded, err)
+	}
+	eventually(t, "the rest is given back", func() bool { return r.batchHeld.Load() == 0 })
+}
+
+// slowBody is a client's side that makes each write seem to last.
+type slowBody struct {
+	discard
+	w     *response
+	write time.Duration
+	count int
+}
+
+func (b *slowBody) Write(p []byte) (int, error) {
+	b.count++
+	b.w.blocked += b.write
+	return len(p), nil
+}
+
+// One that takes it more slowly than it hears it is given up, in the midst of an item too.
+func TestBatchLags(t *testing.T) {
+	const pieces = 100
+	for _, tc := range []struct {
+		name  string
+		audio time.Duration
+		slow  bool
+	}{
+		{"in time", 2 * time.Hour, false},
+		{"too slow", 20 * time.Minute, true}, // of an hour and 40 minutes
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newServer(t, Options{Limits: Limits{LagTimeout: 30 * time.Minute}})
+			body := &slowBody{write: time.Minute}
+			body.w = newResponse(body, time.Minute)
+			var held atomic.Int64
+			item := &batchItem{Status: itemSuccess, Audio: make([]byte, pieces*pieceBytes*3/4), heard: tc.audio}
+			err := s.writeBatch(body.w, []*batchItem{item}, &held)
+			if reason, slow := asSlow(err); slow != tc.slow || slow && reason != slowLag || !slow && err != nil {
+				t.Errorf("error %v", err)
+			}
+			if whole := body.count > pieces; whole == tc.slow {
+				t.Errorf("%d pieces were written", body.count)
+			}
+		})
 	}
 }
 

@@ -79,19 +79,33 @@ func (s *Server) readClipBody(w *response, r *http.Request) (body []byte, free f
 		}
 	}
 	_ = w.rc.SetReadDeadline(time.Time{}) // HTTP/2 would end the body while it waits
+	free, err = s.largePlace()
+	s.expectBody(w)
+	if err != nil {
+		return nil, free, err
+	}
+	rest, err := s.readAll(w, limited, most)
+	return append(body, rest...), free, err
+}
+
+// largePlace waits for the place of a large body, for as long as a body may take.
+func (s *Server) largePlace() (free func(), err error) {
 	wait := time.NewTimer(s.opts.Limits.BodyTimeout)
 	defer wait.Stop()
 	select {
 	case s.clips.large <- struct{}{}:
-		free = sync.OnceFunc(func() { <-s.clips.large })
+		return sync.OnceFunc(func() { <-s.clips.large }), nil
 	case <-wait.C:
-		return nil, free, errLargeBodies
+		return func() {}, errLargeBodies
 	case <-s.stop.Done():
-		return nil, free, errDraining
+		return func() {}, errDraining
 	}
+}
+
+// expectBody sets when the rest of a body must have arrived. That is for refused bodies as
+// well: net/http reads on behind an answer, for ever where there is no deadline.
+func (s *Server) expectBody(w *response) {
 	_ = w.rc.SetReadDeadline(time.Now().Add(s.opts.Limits.BodyTimeout))
-	rest, err := s.readAll(w, limited, most)
-	return append(body, rest...), free, err
 }
 
 // readBody reads a JSON body, within its limits of size and time.

@@ -41,6 +41,13 @@ func (a *refAudio) bytes(most int64) ([]byte, *Error) {
 	return a.data, a.err
 }
 
+// size is how much memory the clip takes.
+func (a *refAudio) size() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int64(len(a.url) + len(a.data))
+}
+
 // decodeDataURL takes data URLs alone: the server opens no addresses and no files for
 // its clients. What the URL calls the data does not count, its content does.
 func decodeDataURL(param, given string, most int64) ([]byte, *Error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -186,6 +187,19 @@ func TestRefAudioFindsNoPlace(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	wantError(t, resp, 429, "", "queue_full")
+}
+
+// One that is refused so and never sends all of its body does not keep its connection.
+func TestRefusedBodyNeverEnds(t *testing.T) {
+	const most = 10_000
+	r := startClone(t, Options{Limits: Limits{BodyBytes: most, ClipBytes: 60_000, BodyTimeout: 100 * time.Millisecond}}, newCloneFake())
+	for range uploadPlaces {
+		r.Server.clips.large <- struct{}{}
+	}
+	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", speechPath, most+1)
+	if answer := r.answerOf(request); !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, `"code":"queue_full"`) {
+		t.Errorf("answer %.300q", answer)
+	}
 }
 
 // /v1/models tells whether clips are heard.
@@ -443,6 +457,49 @@ func TestSocketVoices(t *testing.T) {
 	c.say(`{"type":"session.config","voice":"anna"}`)
 	if e := c.want(eventProblem); e.Code != codeVoiceNotFound {
 		t.Errorf("event %+v", e)
+	}
+}
+
+// The recordings of utterances that wait are bounded together; those that share one have
+// it once.
+func TestSocketClipsThatWait(t *testing.T) {
+	const most = 4
+	engine := newCloneFake()
+	engine.step = make(chan struct{})
+	r := startClone(t, Options{Limits: Limits{ClipBytes: int64(2*len(makeClip(1)) + 1)}}, engine)
+	c := r.socket()
+	bring := func(mark int) {
+		c.say(`{"type":"session.config","ref_audio":"` + clipURL(mark) + `","x_vector_only_mode":true}`)
+		c.want("session.updated")
+	}
+	speak := func() {
+		c.text("One.")
+		c.say("input.done")
+	}
+	bring(10)
+	speak()
+	c.want(eventAudioStart) // and goes on when the engine takes a step
+	bring(20)
+	for range most - 1 {
+		speak()
+	}
+	bring(30)
+	c.text("One too many. ", "It is left out, ", "with one error.")
+	c.problem("too_many_utterances", -1)
+	c.say("input.done")
+	close(engine.step)
+	for ended := 0; ended < most; {
+		e, _, err := c.read()
+		if err != nil || e.Type == eventProblem {
+			t.Fatalf("event %+v, error %v", e, err)
+		}
+		if e.Type == eventEnd {
+			ended++
+		}
+	}
+	speak()
+	if h := c.hear(most); h.end.Finish != "stop" || engine.spoken() != 30 {
+		t.Errorf("%+v, spoken with %d", h.end, engine.spoken())
 	}
 }
 

@@ -27,7 +27,8 @@ func (s *Server) elevenRoutes() []route {
 }
 
 // elevenSpeech answers POST /v1/text-to-speech/{voice}, with /stream or without: both
-// answer with audio as it is produced.
+// answer with audio as it is produced. Clients of this API know no trailers, so audio that
+// was cut breaks off.
 func (s *Server) elevenSpeech(w *response, r *http.Request) error {
 	body, engine, release, err := s.takeBody(w, r)
 	if err != nil {
@@ -50,7 +51,11 @@ func (s *Server) elevenSpeech(w *response, r *http.Request) error {
 	ctx, cancel := s.work(r.Context())
 	defer cancel()
 	a := &answer{w: w, encoding: form, utterance: utterance{server: s, transport: streamAudio, received: info(r).received}}
-	return elevenNames(a.bytes(ctx, engine, request, info(r)))
+	done, err := a.bytes(ctx, engine, request, info(r))
+	if err == nil && done.FinishReason == synth.FinishLength {
+		err = errTruncated
+	}
+	return elevenNames(err)
 }
 
 // readElevenBody reads a body, and returns the text.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -619,6 +620,32 @@ func TestElevenHTTP(t *testing.T) {
 		if resp.StatusCode != tc.status || body.Detail.Status != tc.code || body.Error.Code != tc.code || body.Detail.Message == "" {
 			t.Errorf("%s %.40s: %d %+v", tc.path, tc.body, resp.StatusCode, body)
 		}
+	}
+}
+
+// Clients of ElevenLabs' API look at no trailers: audio that was cut must not end as if it
+// were complete, in HTTP/1.0 neither.
+func TestElevenHTTPCutAudioBreaksOff(t *testing.T) {
+	engine := newFake()
+	r := startWith(t, Options{}, engine)
+	for _, finish := range []synth.FinishReason{synth.FinishStop, synth.FinishLength} {
+		engine.script = script{frames: 3, finish: finish}
+		cut := finish == synth.FinishLength
+		resp := r.post(elevenPrefix+"ryan?output_format=pcm_24000", `{"text":"Hello."}`)
+		data, err := io.ReadAll(resp.Body)
+		if resp.StatusCode != 200 || (err != nil) != cut || !cut && len(data) != 3*2*fakeFrame || (resp.Trailer.Get(trailerFinish) == "") != cut {
+			t.Errorf("%s: status %d, %d bytes, error %v, trailers %v", finish, resp.StatusCode, len(data), err, resp.Trailer)
+		}
+		conn := r.dial()
+		ask := strings.Replace(rawSpeech(`{"text":"Hello."}`), "POST "+speechPath+" HTTP/1.1", "POST "+elevenPrefix+"ryan?output_format=pcm_24000 HTTP/1.0", 1)
+		io.WriteString(conn, ask)
+		data, err = io.ReadAll(conn)
+		if (err != nil) != cut || !cut && bytes.Contains(data, []byte(trailerFinish+": ")) {
+			t.Errorf("%s, HTTP/1.0: %d bytes, error %v: %.400q", finish, len(data), err, data)
+		}
+	}
+	if got := r.metric(`mynah_utterances_total{reason="length"}`); got != "2" {
+		t.Errorf("%s utterances were cut", got)
 	}
 }
 

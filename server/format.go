@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/mynah-tts/mynah/internal/audio"
 )
@@ -42,6 +43,14 @@ type encoding struct {
 
 func (e encoding) audio() audio.Encoding {
 	return audio.Encoding{Format: audio.Format(e.format), SampleRate: e.rate, Speed: e.speed, Bitrate: e.bitrate}
+}
+
+// heard is how long it takes to hear what was this long when it came from the model.
+func (e encoding) heard(audio time.Duration) time.Duration {
+	if e.speed == 0 {
+		return audio
+	}
+	return time.Duration(float64(audio) / e.speed)
 }
 
 // contentType is the media type of a format.

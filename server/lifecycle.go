@@ -143,7 +143,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // drain begins the phase: first the announcement, then the refusals.
 func (s *Server) drain(ctx context.Context) {
 	s.mu.Lock()
-	engine, first := s.engine, s.phase < phaseDraining && !isClosed(s.draining)
+	first := s.phase < phaseDraining && !isClosed(s.draining)
 	if first {
 		close(s.draining)
 	}
@@ -158,9 +158,11 @@ func (s *Server) drain(ctx context.Context) {
 	s.http.SetKeepAlivesEnabled(false)
 	s.mu.Lock()
 	s.phase = phaseDraining
+	close(s.refusing)
 	if s.live == 0 {
 		close(s.idle)
 	}
+	engine := s.engine // which may have come during the delay
 	s.mu.Unlock()
 	if engine != nil {
 		engine.Drain()

@@ -127,6 +127,26 @@ func TestDrainDelay(t *testing.T) {
 	}
 }
 
+// A model that is loaded while the delay runs is one to drain as well.
+func TestDrainWhileLoading(t *testing.T) {
+	s, engine := newServer(t, Options{Limits: Limits{DrainDelay: time.Hour}}), newFake()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Shutdown(ctx) }()
+	eventually(t, "draining begins", func() bool { return isClosed(s.draining) })
+	if err := s.Use(context.Background(), engine); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if !engine.drained.Load() {
+		t.Error("the engine was not drained")
+	}
+}
+
 // What has not finished in time is cancelled, and told so.
 func TestDrainCancels(t *testing.T) {
 	for _, tc := range []struct {

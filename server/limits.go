@@ -32,7 +32,7 @@ const (
 	DefaultPendingBytes = 1 << 20
 
 	// DefaultBatchBytes is the most audio that all batches together hold in memory until
-	// their answers leave: 32 texts of 2 MiB, two minutes each as mp3.
+	// it leaves: 32 texts of 2 MiB, two minutes each as mp3.
 	DefaultBatchBytes = 64 << 20
 
 	// DefaultClipBytes is the largest recording that a voice is made of: half a minute of
@@ -133,7 +133,7 @@ type Limits struct {
 	Ahead        int   // frames that a stream is computed ahead; for the engine
 	PendingBytes int64 // output that waits for one WebSocket
 	BatchBytes   int64 // audio that all batches hold
-	ClipBytes    int64 // of a recording
+	ClipBytes    int64 // of a recording, and of all those that the utterances of one WebSocket wait with
 	ClipSeconds  int   // of it
 	Connections  int
 	WebSockets   int

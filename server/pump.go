@@ -21,7 +21,7 @@ type utterance struct {
 	received  time.Time
 	start     synth.Start
 	ttfa      time.Duration // until the first audio was there
-	audio     atomic.Int64  // nanoseconds of audio that were given to the sink
+	audio     atomic.Int64  // nanoseconds of audio that were given to the sink, which may change the tempo
 	last      time.Time     // of the last frame
 	unsettled func() bool   // or nil: tells that the text still arrives, so that frames may wait for it
 	frames    int           // of speech that came from the engine

@@ -228,6 +228,23 @@ func TestCloningTable(t *testing.T) {
 	}
 }
 
+// answerOf sends bytes and returns what the server sends until it closes the connection,
+// which it must do by itself.
+func (r *running) answerOf(request string) string {
+	r.t.Helper()
+	conn := r.dial()
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(conn, request); err != nil {
+		r.t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		r.t.Errorf("the connection stays open after %d bytes: %v", len(answer), err)
+	}
+	return string(answer)
+}
+
 func TestBodies(t *testing.T) {
 	r := start(t, Options{Limits: Limits{BodyBytes: 1000, BodyTimeout: 200 * time.Millisecond}})
 	send := func(body io.Reader, headers ...string) *http.Response {

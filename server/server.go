@@ -42,7 +42,8 @@ type Server struct {
 	engine   Engine        // nil while loading
 	live     int           // requests between begin and their release
 	sockets  int           // WebSockets among them
-	draining chan struct{} // closed when draining begins
+	draining chan struct{} // closed when Shutdown was called
+	refusing chan struct{} // closed DrainDelay later, when new work is refused
 	idle     chan struct{} // closed when draining and nothing is live
 
 	clips     *clips
@@ -56,7 +57,7 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, keys: digests(opts.Keys), started: time.Now(), draining: make(chan struct{}), idle: make(chan struct{})}
+	s := &Server{opts: opts, keys: digests(opts.Keys), started: time.Now(), draining: make(chan struct{}), refusing: make(chan struct{}), idle: make(chan struct{})}
 	s.stop, s.stopWork = context.WithCancelCause(context.Background())
 	s.metrics = newMetrics(s)
 	s.clips = newClips(s)
@@ -97,7 +98,7 @@ func (s *Server) admits() error {
 }
 
 // beginSocket is begin for a WebSocket, of which there is a most. A WebSocket watches
-// draining: it ends by itself when its utterance has.
+// refusing: it ends by itself when its utterance has.
 func (s *Server) beginSocket() (engine Engine, release func(), err error) {
 	s.mu.Lock()
 	full := s.sockets >= s.opts.Limits.WebSockets

@@ -60,7 +60,8 @@ func (s *Server) speech(w *response, r *http.Request) error {
 	if q.StreamFormat == streamSSE {
 		return a.events(ctx, engine, request, info(r))
 	}
-	return a.bytes(ctx, engine, request, info(r))
+	_, err = a.bytes(ctx, engine, request, info(r))
+	return err
 }
 
 // readSpeech reads and checks a body.
@@ -127,20 +128,20 @@ type answer struct {
 	began    bool                 // the header is out
 }
 
-// bytes answers with bare audio.
-func (a *answer) bytes(ctx context.Context, engine Engine, request synth.Request, in *requestInfo) error {
+// bytes answers with bare audio. Whether that is all of the text is told by the trailers.
+func (a *answer) bytes(ctx context.Context, engine Engine, request synth.Request, in *requestInfo) (synth.Done, error) {
 	a.send = a.sendBytes
 	done, err := a.speak(ctx, engine, request)
 	a.logged(in, done, a.encoding, err)
 	if err != nil {
-		return err
+		return done, err
 	}
 	a.begin() // an utterance of no bytes at all
 	h := a.w.Header()
 	h.Set(trailerFinish, string(done.FinishReason))
 	h.Set(trailerFrames, strconv.Itoa(done.Frames))
 	h.Set(trailerRTF, strconv.FormatFloat(done.RTF(), 'f', 3, 64))
-	return nil
+	return done, nil
 }
 
 // speak runs the utterance into the encoder, which writes to a.
@@ -164,7 +165,8 @@ func (a *answer) Write(p []byte) (int, error) {
 		return 0, &connectionError{err}
 	}
 	// Whatever waits in sockets and proxies counts as heard.
-	if heard := time.Duration(a.audio.Load()); a.w.blocked-heard > a.server.opts.Limits.LagTimeout {
+	heard := a.encoding.heard(time.Duration(a.audio.Load()))
+	if a.w.blocked-heard > a.server.opts.Limits.LagTimeout {
 		return 0, &slowError{slowLag}
 	}
 	return len(p), nil

@@ -305,21 +305,25 @@ func TestClientThatNeverReads(t *testing.T) {
 	eventually(t, "it is counted", func() bool { return r.metric(`mynah_slow_clients_total{reason="write_timeout"}`) == "1" })
 }
 
-// A client that reads, but slower than it hears, is given up as well.
+// A client that reads, but slower than it hears, is given up as well. What it hears is as
+// long as its tempo makes it.
 func TestClientThatLags(t *testing.T) {
-	s := newServer(t, Options{Limits: Limits{LagTimeout: time.Second}})
-	w := newResponse(discard{}, time.Second)
-	a := &answer{w: w, utterance: utterance{server: s}, encoding: encoding{format: "pcm"}}
-	a.send = a.sendBytes
-	a.utterance.audio.Store(int64(5 * time.Second))
-	w.blocked = 5900 * time.Millisecond
-	if _, err := a.Write([]byte{0, 0}); err != nil {
-		t.Errorf("0.9 s behind: %v", err)
-	}
-	w.blocked = 6100 * time.Millisecond
-	var slow *slowError
-	if _, err := a.Write([]byte{0, 0}); !errors.As(err, &slow) || slow.reason != slowLag || !errors.Is(err, errClientGone) {
-		t.Errorf("1.1 s behind: %v", err)
+	const audio, lag, bit = time.Hour, 30 * time.Minute, time.Minute
+	for speed, heard := range map[float64]time.Duration{0: audio, 1: audio, 0.5: 2 * audio, 0.25: 4 * audio, 2: audio / 2} {
+		s := newServer(t, Options{Limits: Limits{LagTimeout: lag}})
+		w := newResponse(discard{}, time.Minute)
+		a := &answer{w: w, utterance: utterance{server: s}, encoding: encoding{format: "pcm", speed: speed}}
+		a.send = a.sendBytes
+		a.utterance.audio.Store(int64(audio))
+		w.blocked = heard + lag - bit
+		if _, err := a.Write([]byte{0, 0}); err != nil {
+			t.Errorf("speed %g, less than the lag behind: %v", speed, err)
+		}
+		w.blocked = heard + lag + bit
+		var slow *slowError
+		if _, err := a.Write([]byte{0, 0}); !errors.As(err, &slow) || slow.reason != slowLag || !errors.Is(err, errClientGone) {
+			t.Errorf("speed %g, more than the lag behind: %v", speed, err)
+		}
 	}
 }
 

@@ -251,6 +251,28 @@ func TestUploadRefusals(t *testing.T) {
 	}
 }
 
+// A form that is whole in a body that is not: neither the voice is kept nor the connection.
+// What else follows a form does no harm.
+func TestUploadBodyBehindItsForm(t *testing.T) {
+	r := startClone(t, Options{Limits: Limits{BodyTimeout: time.Second}}, newCloneFake())
+	body, kind := form(t, "name", "anna", "audio_sample", makeClip(700))
+	head := "POST " + voicesPath + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + kind + "\r\n"
+	for _, tc := range []struct{ name, request, status string }{
+		{"length", head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", body.Len()+1, body), "408"},
+		{"chunks", head + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", body.Len(), body), "408"},
+		{"with an epilogue", head + fmt.Sprintf("Connection: close\r\nContent-Length: %d\r\n\r\n%sepilogue", body.Len()+len("epilogue"), body), "201"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if answer := r.answerOf(tc.request); !strings.HasPrefix(answer, "HTTP/1.1 "+tc.status+" ") {
+				t.Errorf("answer %.300q, want %s", answer, tc.status)
+			}
+			if kept := len(r.voices().Uploaded); (kept == 1) != (tc.status == "201") {
+				t.Errorf("%d voices are kept", kept)
+			}
+		})
+	}
+}
+
 func binaryLength(n int) []byte {
 	return []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}
 }

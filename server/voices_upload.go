@@ -105,9 +105,10 @@ func (s *Server) uploadVoice(w *response, r *http.Request) error {
 	case s.clips.uploads <- struct{}{}:
 		defer func() { <-s.clips.uploads }()
 	case <-ctx.Done():
+		s.expectBody(w)
 		return why(ctx, ctx.Err())
 	}
-	_ = w.rc.SetReadDeadline(time.Now().Add(s.opts.Limits.BodyTimeout))
+	s.expectBody(w)
 	v, err := s.readUpload(w, r)
 	if err != nil {
 		return err
@@ -229,7 +230,10 @@ func (s *Server) readUpload(w *response, r *http.Request) (*voiceUpload, error) 
 		return nil, tooLarge(most)
 	}
 	body := http.MaxBytesReader(w.ResponseWriter, r.Body, most)
-	if err := v.readForm(body, params["boundary"], s.opts.Limits.ClipBytes); err != nil {
+	if err = v.readForm(body, params["boundary"], s.opts.Limits.ClipBytes); err == nil {
+		_, err = io.Copy(io.Discard, body) // a body may go on behind its form
+	}
+	if err != nil {
 		return nil, s.bodyError(err, most)
 	}
 	_ = w.rc.SetReadDeadline(time.Time{}) // or it would look like a client that left

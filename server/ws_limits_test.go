@@ -304,6 +304,30 @@ func TestSocketLags(t *testing.T) {
 	eventually(t, "it is counted", func() bool { return r.metric(`mynah_slow_clients_total{reason="lag"}`) == "1" })
 }
 
+// One that hears at half the tempo has twice the time.
+func TestSocketLagsByTempo(t *testing.T) {
+	const audio, lag, bit = time.Hour, 30 * time.Minute, time.Minute
+	s := newServer(t, Options{Limits: Limits{LagTimeout: lag}})
+	for speed, heard := range map[float64]time.Duration{0: audio, 1: audio, 0.5: 2 * audio, 2: audio / 2} {
+		// deliver offers audio to a client that has heard nothing.
+		deliver := func(blocked, most time.Duration) error {
+			c := newSocket(s, newFake(), nil, nil)
+			c.acks.Store(true)
+			ctx, cancel := context.WithTimeout(context.Background(), most)
+			defer cancel()
+			u := &turn{socket: &c, form: encoding{format: formatPCM, speed: speed}, ctx: ctx, heard: make(chan struct{}, 1), blocked: blocked}
+			u.audio.Store(int64(audio))
+			return u.deliver(websocket.BinaryMessage, []byte{0, 0})
+		}
+		if err := deliver(heard+lag-bit, 50*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("speed %g, less than the lag behind, it was not waited for: %v", speed, err)
+		}
+		if reason, slow := asSlow(deliver(heard+lag+bit, 10*time.Second)); !slow || reason != slowLag {
+			t.Errorf("speed %g, more than the lag behind, it was waited for", speed)
+		}
+	}
+}
+
 // Events that nobody reads are bounded as well.
 func TestSocketEventFlood(t *testing.T) {
 	r := startSocket(t, Options{Limits: Limits{PendingBytes: 1, WriteTimeout: time.Minute}}, newSocketFake())
@@ -476,6 +500,31 @@ func TestSocketDrain(t *testing.T) {
 	if err := <-shut; err != nil {
 		t.Error(err)
 	}
+}
+
+// Until the delay is over WebSockets go on as ever, and new ones are taken.
+func TestSocketDrainDelay(t *testing.T) {
+	r := startSocket(t, Options{Limits: Limits{DrainDelay: time.Hour}}, newSocketFake())
+	before := r.socket()
+	ctx, cancel := context.WithCancel(context.Background())
+	shut := make(chan error, 1)
+	go func() { shut <- r.Shutdown(ctx) }()
+	eventually(t, "draining begins", func() bool { return isClosed(r.draining) })
+	wantError(t, r.get("/ready"), 503, "", "shutting_down")
+	after := r.socket()
+	for _, c := range []*talk{before, after} {
+		for i := range 20 {
+			c.text("As ever.")
+			c.say("input.done")
+			if h := c.hear(i); !bytes.Equal(h.audio, soundOf("As ever.")) || h.end.Finish != "stop" || len(h.problems) > 0 {
+				t.Fatalf("utterance %d: %d bytes, %+v", i, len(h.audio), h)
+			}
+		}
+	}
+	cancel()
+	before.closed(1001, "shutting_down")
+	after.closed(1001, "shutting_down")
+	<-shut
 }
 
 // What has not finished when the grace is over is cancelled, and told so.

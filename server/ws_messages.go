@@ -225,6 +225,27 @@ func errCrowded(waiting int) *Error {
 		Message: plural(waiting, "utterance") + " wait already; the text up to the next input.done is left out"}
 }
 
+// errClipsCrowded refuses text where enough recordings wait.
+func errClipsCrowded(most int64) *Error {
+	return &Error{Type: typeRateLimit, Code: "too_many_utterances", RetryAfter: retryAfter,
+		Message: "the recordings of the utterances that wait are over " + plural(most, "byte") + " with this one's; the text up to the next input.done is left out"}
+}
+
+// clipBytes is how much memory the recordings take of the utterances that are not over, and
+// of one with clip. Utterances of one configuration share theirs. mu is held.
+func (c *session) clipBytes(clip *clipRequest) int64 {
+	if clip == nil { // it needs no more than there is
+		return 0
+	}
+	sum, counted := clip.audio.size(), map[*refAudio]bool{clip.audio: true}
+	for _, t := range c.turns {
+		if t.clip != nil && !counted[t.clip.audio] {
+			sum, counted[t.clip.audio] = sum+t.clip.audio.size(), true
+		}
+	}
+	return sum
+}
+
 // takeText returns the utterance that takes text, a new one if none does. mu is held.
 func (c *session) takeText() (*turn, *Error) {
 	switch {
@@ -236,6 +257,8 @@ func (c *session) takeText() (*turn, *Error) {
 		return nil, errDraining
 	case len(c.turns) >= c.limits.Utterances:
 		return nil, errCrowded(c.limits.Utterances)
+	case c.clipBytes(c.next.clip) > c.limits.ClipBytes:
+		return nil, errClipsCrowded(c.limits.ClipBytes)
 	}
 	t := &turn{
 		socket: &c.socket, index: c.count, request: c.next.request, clip: c.next.clip, form: c.next.form, whole: c.next.whole,

@@ -322,7 +322,7 @@ func (t *turn) deliver(kind int, p []byte) error {
 			began = time.Now()
 		}
 		// Whatever waits in the outbox and in the network counts as heard.
-		left := c.limits.LagTimeout + time.Duration(t.audio.Load()) - t.blocked - time.Since(began)
+		left := c.limits.LagTimeout + t.given() - t.blocked - time.Since(began)
 		if err := t.pause(left); err != nil {
 			return err
 		}

@@ -59,12 +59,12 @@ func (t *turn) rate() int {
 	return t.socket.model.SampleRate
 }
 
+// given is how long the listener hears what was made so far.
+func (t *turn) given() time.Duration { return t.form.heard(time.Duration(t.audio.Load())) }
+
 // ahead is how much audio the listener has not heard.
 func (t *turn) ahead() time.Duration {
-	given := time.Duration(t.audio.Load())
-	if t.form.speed > 0 {
-		given = time.Duration(float64(given) / t.form.speed)
-	}
+	given := t.given()
 	played := float64(t.played.Load()) / float64(t.rate())
 	return given - time.Duration(min(played, given.Seconds())*float64(time.Second))
 }

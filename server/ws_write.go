@@ -16,7 +16,7 @@ func (c *socket) write() {
 	defer ping.Stop()
 	idle := time.NewTimer(c.patient)
 	defer idle.Stop()
-	draining := c.server.draining
+	refusing := c.server.refusing
 	for !c.finished() {
 		select { // also while there is always something to send
 		case <-ping.C:
@@ -37,8 +37,8 @@ func (c *socket) write() {
 				c.dialect.idled()
 			}
 			idle.Reset(max(left, time.Millisecond))
-		case <-draining:
-			draining = nil
+		case <-refusing:
+			refusing = nil
 			c.dialect.drain()
 		case <-c.over:
 		}

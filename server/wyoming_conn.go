@@ -73,8 +73,11 @@ func (c *wyomingConn) read() {
 	for {
 		c.expect(c.limits.IdleTimeout)
 		if err := c.in.Wait(); err != nil {
-			if timedOut(err) && !c.isEnded() && c.busy() {
-				continue
+			if timedOut(err) && !c.isEnded() {
+				if c.busy() {
+					continue
+				}
+				c.giveUp()
 			}
 			break
 		}
@@ -225,8 +228,7 @@ func (c *wyomingConn) take(kind string, said wyoming.Synthesize) *Error {
 	}
 	switch {
 	case kind == wyoming.TypeSynthesize && c.open != nil:
-		c.open.again = text // for servers that take no pieces
-		return nil
+		return c.open.repeat(text)
 	case kind == wyoming.TypeSynthesize:
 		u, err := c.begin(said, text)
 		if err != nil {
@@ -251,8 +253,8 @@ func (c *wyomingConn) take(kind string, said wyoming.Synthesize) *Error {
 	}
 	u := c.open
 	c.open = nil
-	if u.said() == "" && u.again != "" { // a client that sends no pieces after all
-		if err := u.add(piece{text: u.again}); err != nil {
+	if again := u.forget(); u.said() == "" && again != "" { // a client that sends no pieces after all
+		if err := u.add(piece{text: again}); err != nil {
 			return err
 		}
 	}
@@ -289,11 +291,31 @@ func (c *wyomingConn) begin(said wyoming.Synthesize, text string) (*wyomingUtter
 	return u, nil
 }
 
-// busy tells whether something is being spoken, or waits for it.
+// busy tells whether something is being spoken, or waits for it. A text that has nothing to
+// say so far does not: only its client can go on.
 func (c *wyomingConn) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.queue) == 1 && c.queue[0] == c.open {
+		_, sayable := c.open.state()
+		return sayable
+	}
 	return len(c.queue) > 0
+}
+
+// giveUp tells a client that has been silent for too long of the text that it began.
+func (c *wyomingConn) giveUp() {
+	c.mu.Lock()
+	begun := c.open != nil
+	c.mu.Unlock()
+	if begun {
+		c.fail(errLateText("no text came for %v, there is nothing to say", c.limits.IdleTimeout))
+	}
+}
+
+// errLateText is the end of a text that did not go on.
+func errLateText(format string, args ...any) *Error {
+	return &Error{Type: typeInvalid, Code: "text_timeout", Message: fmt.Sprintf(format, args...)}
 }
 
 // drain ends the connection once it has spoken.
@@ -323,10 +345,30 @@ type wyomingUtterance struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	whole   bool          // it came at once
-	again   string        // all of the text, as clients send it once more behind its pieces
+	again   string        // all of the text, if it came before any piece; under conn.mu
 	late    bool          // it did not go on; under conn.mu
 	waited  time.Duration // for the client, before
 	taken   bool          // the engine has it
 	begun   bool          // audio-start is out
 	sent    int64         // samples
+}
+
+// repeat takes the whole text, which clients send besides its pieces for servers that take
+// none. It is kept only as long as it may be needed.
+func (u *wyomingUtterance) repeat(text string) *Error {
+	if u.said() != "" {
+		return nil
+	}
+	if err := checkLength("text", text, u.conn.limits.InputRunes); err != nil {
+		return err
+	}
+	u.again = text
+	return nil
+}
+
+// forget lets go of the whole text, and returns it.
+func (u *wyomingUtterance) forget() string {
+	again := u.again
+	u.again = ""
+	return again
 }

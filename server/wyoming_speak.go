@@ -100,7 +100,7 @@ func (u *wyomingUtterance) run() error {
 	}
 	u.conn.mu.Lock()
 	if told == nil && u.late {
-		told = &Error{Type: typeInvalid, Code: "text_timeout", Message: "no text came for " + u.conn.limits.TextTimeout.String() + "; what came before was spoken"}
+		told = errLateText("no text came for %v; what came before was spoken", u.conn.limits.TextTimeout)
 	}
 	u.conn.mu.Unlock()
 	u.conclude(in, done, err, told)
@@ -163,6 +163,7 @@ func (u *wyomingUtterance) expire() {
 	defer signal(c.wake)
 	if c.open == u {
 		u.late, c.open = true, nil
+		u.forget()
 		_ = u.add(piece{kind: pieceEnd}) // its error is the stream's as well
 	}
 }

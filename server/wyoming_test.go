@@ -274,6 +274,7 @@ func TestWyomingFailures(t *testing.T) {
 		{"marks in pieces", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"…"}`, `synthesize-stop`}, "nothing_to_say"},
 		{"long", nil, []string{`synthesize {"text":"` + long + `"}`}, "string_above_max_length"},
 		{"long in pieces", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"` + long + `"}`}, "string_above_max_length"},
+		{"long besides pieces", nil, []string{`synthesize-start`, `synthesize {"text":"` + long + `"}`}, "string_above_max_length"},
 		{"NUL", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"\u0000"}`}, "invalid_value"},
 		{"chunk without text", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"Hello "}`, `synthesize-chunk {}`, `synthesize-stop`}, "missing_field"},
 		{"chunk of a number", nil, []string{`synthesize-start`, `synthesize-chunk {"text":"Hello "}`, `synthesize-chunk {"text":5}`, `synthesize-stop`}, "invalid_body"},
@@ -360,6 +361,120 @@ func TestWyomingRudeClients(t *testing.T) {
 		} // the others read no more
 	}
 	eventually(t, "all are gone", func() bool { return r.metric("mynah_wyoming_connections") == "0" && engine.open.Load() == 0 })
+}
+
+// only is the one connection that there is.
+func (w *wyomings) only(t *testing.T) *wyomingConn {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.conns) != 1 {
+		t.Fatalf("%d connections", len(w.conns))
+	}
+	for c := range w.conns {
+		return c
+	}
+	return nil
+}
+
+// heed waits until the server has acted on all events before.
+func (h *home) heed() {
+	h.t.Helper()
+	h.say("ping")
+	h.hear("pong")
+}
+
+// A text that waits for its turn takes no memory that its length does not bound: neither
+// the whole text besides its pieces, nor pieces of nothing.
+func TestWyomingKeepsNoMoreThanItsText(t *testing.T) {
+	engine := newSocketFake()
+	engine.step = make(chan struct{})
+	r := startSocket(t, Options{}, engine)
+	h := dialHome(t, startWyoming(t, r))
+	h.say("synthesize-start", `synthesize {"text":"Hello there."}`)
+	for range 100 {
+		h.say(`synthesize-chunk {"text":""}`)
+	}
+	h.heed()
+	c := r.wyoming.only(t)
+	c.mu.Lock()
+	u := c.open
+	if u.again != "Hello there." || len(u.waiting) != 0 {
+		t.Errorf("before any text: %q and %d pieces are kept", u.again, len(u.waiting))
+	}
+	c.mu.Unlock()
+	h.say(`synthesize-chunk {"text":"Hello there."}`, `synthesize {"text":"Hello there."}`, "synthesize-stop")
+	h.heed()
+	c.mu.Lock()
+	if u.again != "" {
+		t.Errorf("behind its pieces: %q is kept", u.again)
+	}
+	c.mu.Unlock()
+	close(engine.step)
+	if types, audio, _ := h.hear("synthesize-stopped"); types != "audio-start audio-stop synthesize-stopped" || !bytes.Equal(audio, saidBy("Hello there.")) {
+		t.Errorf("%s, %d bytes", types, len(audio))
+	}
+}
+
+// A flush counts as one of pieces without text as without them.
+func TestEmptyPiecesAreNotKept(t *testing.T) {
+	text := growingText{most: 10}
+	for range 100 {
+		for _, p := range []piece{{}, {kind: pieceFlush}} {
+			if err := text.add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(text.waiting) != 0 || text.touched.IsZero() {
+		t.Errorf("%d pieces are kept, touched at %v", len(text.waiting), text.touched)
+	}
+}
+
+// A client that begins a text and then is silent has its connection closed, and is told
+// why. What can be spoken keeps it open, and so does what waits behind it.
+func TestWyomingSilence(t *testing.T) {
+	t.Run("ends", func(t *testing.T) {
+		r := startSocket(t, Options{Limits: Limits{IdleTimeout: time.Second}}, newSocketFake())
+		addr := startWyoming(t, r)
+		for _, events := range [][]string{{"synthesize-start"}, {"synthesize-start", `synthesize-chunk {"text":" "}`, `synthesize {"text":"Hello."}`}} {
+			h := dialHome(t, addr)
+			h.say(events...)
+			if types, _, e := h.hear("error"); types != "error" || e.Data["code"] != "text_timeout" {
+				t.Errorf("%v: %s %v", events, types, e)
+			}
+			if types, _, e := h.hear("nothing"); e.Type != "EOF" || types != "" {
+				t.Errorf("%v: %s after the error", events, types)
+			}
+			h.conn.Close()
+			eventually(t, "the connection is gone", func() bool { return r.metric("mynah_wyoming_connections") == "0" })
+		}
+	})
+	t.Run("waits", func(t *testing.T) {
+		engine := newSocketFake()
+		engine.step = make(chan struct{})
+		defer close(engine.step)
+		r := startSocket(t, Options{}, engine)
+		h := dialHome(t, startWyoming(t, r))
+		h.heed()
+		c := r.wyoming.only(t)
+		for _, tc := range []struct {
+			event string
+			busy  bool
+		}{
+			{"synthesize-start", false},
+			{`synthesize-chunk {"text":"… "}`, false},
+			{`synthesize-chunk {"text":"Hello there."}`, true},
+			{"synthesize-stop", true},
+			{"synthesize-start", true},
+		} {
+			h.say(tc.event)
+			h.heed()
+			if got := c.busy(); got != tc.busy {
+				t.Errorf("after %s: busy is %v", tc.event, got)
+			}
+		}
+	})
 }
 
 // A server that shuts down finishes what is being spoken, and takes no more.

@@ -445,3 +445,27 @@ func TestCancel(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// User and password of an address are for what stands before the server, on every route.
+func TestUserOfAddress(t *testing.T) {
+	var given []string
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given = append(given, r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer host.Close()
+	for _, key := range []string{"", "sk-test"} {
+		c := &Client{BaseURL: strings.Replace(host.URL, "http://", "http://me:se:cret@", 1), Key: key}
+		want := "Basic bWU6c2U6Y3JldA=="
+		if key != "" {
+			want = "Bearer sk-test"
+		}
+		given = nil
+		_, spoken := c.Speak(context.Background(), Request{Text: "Hello."})
+		_, streamed := c.Stream(context.Background(), Request{})
+		var refused *Error
+		if !errors.As(spoken, &refused) || !errors.As(streamed, &refused) || !slices.Equal(given, []string{want, want}) {
+			t.Errorf("key %q: %v and %v, sent was %q", key, spoken, streamed, given)
+		}
+	}
+}

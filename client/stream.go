@@ -89,6 +89,12 @@ func (c *Client) dial(ctx context.Context) (*websocket.Conn, error) {
 		}
 	}
 	header := http.Header{}
+	if user := u.User; user != nil { // as net/http does it; the dialer takes no such address
+		password, _ := user.Password()
+		r := http.Request{Header: header}
+		r.SetBasicAuth(user.Username(), password)
+		u.User = nil
+	}
 	c.authorize(header)
 	conn, answer, err := dialer.DialContext(ctx, u.String(), header)
 	switch {

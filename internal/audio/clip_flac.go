@@ -13,6 +13,9 @@ import (
 	"github.com/mewkiz/flac/frame"
 )
 
+// maxFLACBits bounds the bits of a sample: the library knows no frames of 32 bits.
+const maxFLACBits = 24
+
 // decodeClipFLAC decodes a FLAC file, frame after frame. What its header says of the length takes no memory.
 func decodeClipFLAC(m *mixer, file []byte) (flaws, error) {
 	quiet()
@@ -22,8 +25,8 @@ func decodeClipFLAC(m *mixer, file []byte) (flaws, error) {
 	}
 	info := stream.Info
 	bits := int(info.BitsPerSample)
-	if bits < 4 || bits > 32 {
-		return flaws{}, badClip(ClipDamaged, m.format, "flac: samples of %d bits, allowed is 4 to 32", bits)
+	if bits < 4 || bits > maxFLACBits {
+		return flaws{}, badClip(ClipUnsupported, m.format, "flac: samples of %d bits, allowed is 4 to %d", bits, maxFLACBits)
 	}
 	if err := m.begin(int(info.SampleRate), int(info.NChannels)); err != nil {
 		return flaws{}, err
@@ -33,6 +36,8 @@ func decodeClipFLAC(m *mixer, file []byte) (flaws, error) {
 	for {
 		f, err := nextFrame(stream, bits)
 		switch {
+		case err != nil && info.NSamples > 0 && uint64(len(m.mono)) >= info.NSamples:
+			return flaws{}, nil // all is there: what follows is no sound, such as a tag
 		case errors.Is(err, io.EOF):
 			return flaws{truncated: info.NSamples > uint64(len(m.mono))}, nil
 		case errors.Is(err, io.ErrUnexpectedEOF) && len(m.mono) > 0:

@@ -100,6 +100,9 @@ func TestClipFLACDamage(t *testing.T) {
 		binary.BigEndian.PutUint64(c[at:], v&^(1<<36-1)|samples)
 		return c
 	}
+	of32 := bytes.Clone(file)
+	of32[4+4+10+2] |= 1 // of the five bits of bits - 1, the highest is the last of its byte
+	of32[4+4+10+3] |= 0xf0
 	broken := bytes.Clone(file)
 	broken[len(broken)/2] ^= 0x10
 	whole, _, err := ReadClip(bytes.NewReader(file), clipRoom)
@@ -122,6 +125,9 @@ func TestClipFLACDamage(t *testing.T) {
 		{"no frames", file[:head], 0, false, ClipDamaged, "audio: clip: flac: no samples"},
 		{"half a header", file[:20], 0, false, ClipDamaged, "audio: clip: flac: the file is cut off before its first sample"},
 		{"half a frame", file[:head+40], 0, false, ClipDamaged, "cut off before its first sample"},
+		{"before an ID3 tag", slices.Concat(file, []byte("TAG"), make([]byte, 125)), len(x), false, "", ""},
+		{"before a stray byte", slices.Concat(file, []byte{0xff}), len(x), false, "", ""},
+		{"32 bits", of32, 0, false, ClipUnsupported, "flac: samples of 32 bits, allowed is 4 to 24"},
 		{"behind an ID3 tag", slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\x05hello"), file), len(x), false, "", ""},
 	} {
 		got, info, err := ReadClip(bytes.NewReader(c.file), clipRoom)

@@ -21,7 +21,7 @@ const module = "github.com/mynah-tts/mynah"
 // layers is the table of docs/architecture.md: what of ours each package may
 // import, tests left out. A folder stands for everything in it.
 var layers = map[string][]string{
-	"cmd/mynah":            {"server", "synth", "client", "internal/batch", "internal/fleet", "internal/hub", "internal/voices", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
+	"cmd/mynah":            {"server", "synth", "client", "internal/batch", "internal/fleet", "internal/hub", "internal/voices", "internal/audio", "internal/bench", "internal/config", "internal/cpu", "internal/kernel", "internal/nn", "internal/osfile", "internal/packed", "internal/plainjson", "internal/profile", "internal/safetensors", "internal/text", "internal/tokenizer", "internal/voice", "codec", "talker", "predictor"},
 	"client":               {},
 	"server":               {"synth", "internal/audio", "internal/osfile", "internal/voices", "internal/wyoming", "web"},
 	"web":                  {},
@@ -41,7 +41,7 @@ var layers = map[string][]string{
 	"internal/safetensors": {},
 	"internal/tokenizer":   {},
 	"internal/text":        {},
-	"internal/audio":       {"internal/audio/mp3"},
+	"internal/audio":       {"internal/audio/mp3", "internal/osfile"},
 	"internal/audio/mp3":   {},
 	"internal/audio/mel":   {},
 	"internal/batch":       {"synth", "internal/audio", "internal/osfile", "internal/text", "internal/batch/loudness"},

@@ -8,12 +8,12 @@ import "github.com/mynah-tts/mynah/internal/cpu"
 type convInt8Args struct {
 	dst     *float32
 	x       *uint8
-	rows    *ConvRow // of x
+	rows    *ConvRow // of x; advanced, nil when the tiles are done
 	w       *int8    // the panel
 	ahead   *int8    // the panel that comes next, to be fetched
 	wScale  *float32
 	wSum    *int32
-	sum     *int32 // wSum of the current tap
+	sum     *int32 // wSum of the current tap; nil when the tiles are done
 	bias    *float32
 	ldd     int // between rows of dst
 	ldx     int // between rows of x

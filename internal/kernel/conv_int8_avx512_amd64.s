@@ -167,6 +167,9 @@ four:                                    \
 	ADDQ   CX, convInt8Args_rows(AX)     \
 	DECQ   convInt8Args_tiles(AX)        \
 	JNZ    tile                          \
+	/* Both may point behind the end by now, where the garbage collector takes them for damage. */ \
+	MOVQ   $0, convInt8Args_sum(AX)      \
+	MOVQ   $0, convInt8Args_rows(AX)     \
 	VZEROUPPER                           \
 	RET
 

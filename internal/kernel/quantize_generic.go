@@ -86,12 +86,7 @@ func affineU8(low, high float32) (scale, inverse float32, zero int32) {
 	if scale == 0 || !(inverse <= math.MaxFloat32) {
 		return 0, 0, 0
 	}
-	// The end of the range that is nearer to 0 gives the zero point, as it has the smaller rounding error.
-	point := -float64(low) / float64(scale)
-	if !(math.Abs(point) < levelsU8+math.Abs(float64(high)/float64(scale))) {
-		point = levelsU8 - float64(high)/float64(scale)
-	}
-	return scale, inverse, int32(min(max(math.RoundToEven(point), 0), levelsU8))
+	return scale, inverse, int32(min(max(math.RoundToEven(-float64(low)/float64(scale)), 0), levelsU8))
 }
 
 func encodeU8(q []uint8, x []float32, inverse float32, zero int32) {

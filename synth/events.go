@@ -15,7 +15,8 @@ type Start struct {
 	SampleRate int           // Hz
 	FrameBound int           // the utterance is cut after so many frames; 0 while the text goes on
 	TextTokens int           // so far, if the text comes in pieces
-	PromptRows int           // positions that are computed before the first frame
+	PromptRows int           // positions before the first frame
+	PromptKept int           // of them, those that an earlier request left: they are not computed again
 	Queued     time.Duration // from Speak until computing began
 }
 

@@ -27,13 +27,13 @@ func (u *utterance) keepPrefix() {
 	if u.plan.unkept || u.place.talker.PrefixBytes() > u.e.prefixes.most {
 		return
 	}
-	u.e.prefixes.put(u.prefixKey(), u.plan.voiceKey, u.place.talker.Prefix())
+	u.e.prefixes.put(u.prefixKey, u.plan.voiceKey, u.place.talker.Prefix())
 	u.e.count()
 }
 
 // loadPrefix takes the keys and values of the rows before the text, if they are kept.
 func (u *utterance) loadPrefix() bool {
-	p, ok := u.e.prefixes.get(u.prefixKey())
+	p, ok := u.e.prefixes.get(u.prefixKey)
 	if !ok {
 		return false
 	}
@@ -42,8 +42,12 @@ func (u *utterance) loadPrefix() bool {
 	return true
 }
 
-func (u *utterance) prefixKey() digest {
-	return digestOf(u.prompt.Rows[:u.prompt.Prefix*u.m.cfg.Talker.Hidden])
+// keptRows is how many of the prompt's rows are kept.
+func (u *utterance) keptRows() int {
+	if _, ok := u.e.prefixes.get(u.prefixKey); !ok {
+		return 0
+	}
+	return u.prompt.Prefix
 }
 
 // keepVoice keeps the codec's state behind the reference.

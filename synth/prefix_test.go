@@ -39,3 +39,20 @@ func TestPrefixCache(t *testing.T) {
 		}
 	}
 }
+
+// TestPromptKept: a stream tells at its start which rows of its prompt need not be computed.
+func TestPromptKept(t *testing.T) {
+	m := tiny(t, CustomVoice, 1)
+	for _, want := range []bool{false, true} {
+		s, err := m.Speak(t.Context(), Request{Text: "One and two.", MaxFrames: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := s.Next()
+		start, ok := event.(Start)
+		if !ok || start.PromptKept > 0 != want || start.PromptKept >= start.PromptRows {
+			t.Errorf("%+v, %v, wanted kept rows: %v", event, err, want)
+		}
+		listen(t, s)
+	}
+}

@@ -25,20 +25,21 @@ type utterance struct {
 	gap    int  // samples of silence that come before the next frame
 
 	// Of the segment under way.
-	place   *place
-	index   int
-	request prompt.Request
-	prompt  *prompt.Prompt
-	heard   int           // prompt rows that the talker has heard
-	unheard []int32       // reference codes that the codec has not heard
-	taken   int           // ids of the segment that are in the prompt or in trailing
-	open    bool          // more ids may come
-	trail   []int         // text tokens heard during generation, one a frame
-	made    int           // frames of the segment
-	room    int           // frames that the talker's positions allow
-	told    bool          // the reader knows that the segment has begun
-	ending  FinishReason  // of the segment, in phaseEnding
-	working time.Duration // on the stage under way, in slices
+	place     *place
+	index     int
+	request   prompt.Request
+	prompt    *prompt.Prompt
+	heard     int           // prompt rows that the talker has heard
+	prefixKey digest        // of the rows before the text
+	unheard   []int32       // reference codes that the codec has not heard
+	taken     int           // ids of the segment that are in the prompt or in trailing
+	open      bool          // more ids may come
+	trail     []int         // text tokens heard during generation, one a frame
+	made      int           // frames of the segment
+	room      int           // frames that the talker's positions allow
+	told      bool          // the reader knows that the segment has begun
+	ending    FinishReason  // of the segment, in phaseEnding
+	working   time.Duration // on the stage under way, in slices
 }
 
 // phase is where an utterance stands.
@@ -137,6 +138,7 @@ func (u *utterance) beginSegment() error {
 	if u.prompt, err = u.m.prompts.Build(u.m.work, u.m.ts, u.request); err != nil {
 		return fmt.Errorf("synth: segment %d: %w", u.index, err)
 	}
+	u.prefixKey = digestOf(u.prompt.Rows[:u.prompt.Prefix*u.m.cfg.Talker.Hidden])
 	u.e.prof.Lap(profile.Prompt)
 	u.trail, u.heard, u.made, u.told = u.prompt.Trailing, 0, 0, false
 	u.room = u.m.cfg.Talker.MaxPositions - u.rows()
@@ -178,7 +180,7 @@ func (u *utterance) tellStart() {
 	_, tokens = u.script.counts()
 	u.s.deliver(Start{
 		Seed: u.plan.seed, Voice: u.plan.voice, SampleRate: u.m.codec.SampleRate(), FrameBound: bound,
-		TextTokens: tokens, PromptRows: u.rows(), Queued: u.queued,
+		TextTokens: tokens, PromptRows: u.rows(), PromptKept: u.keptRows(), Queued: u.queued,
 	})
 }
 

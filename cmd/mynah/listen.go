@@ -107,7 +107,7 @@ func (u *listener) utterance(ctx context.Context) error {
 		}
 		switch e := event.(type) {
 		case synth.Start:
-			u.promptRows = e.PromptRows
+			u.promptRows = e.PromptRows - e.PromptKept
 		case synth.Audio:
 			if err := u.take(e, begun); err != nil {
 				return err

@@ -152,9 +152,13 @@ func TestGoals(t *testing.T) {
 			t.Errorf("another size: %+v", g)
 		}
 	}
-	f.PredictorForm = nn.Int4A8
+	f.PredictorForm, f.CodecForm = nn.Int4A8, "int8"
 	if table := Table(Goals(f, machine, nil)); !strings.Contains(table, "fastest precision") || strings.Contains(table, "row product") || strings.Count(table, "\n") < 8 {
 		t.Errorf("table:\n%s", table)
+	}
+	f.CodecForm = "f32" // neither the default nor the fastest precision
+	if table := Table(Goals(f, machine, nil)); strings.Contains(table, "RTF") {
+		t.Errorf("a mixture of precisions is judged:\n%s", table)
 	}
 }
 

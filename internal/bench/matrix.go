@@ -30,12 +30,18 @@ func newMatrix(form nn.Precision, k, outs int) *matrix {
 		for i := range m.int4.Codes {
 			m.int4.Codes[i] = uint32(i) * 2654435761
 		}
+		for i := range m.int4.Zero {
+			m.int4.Zero[i] = uint8(i % 16)
+		}
 		fill(m.int4.Scale)
 	case nn.Int8:
 		padded := (outs + kernel.PanelWidth - 1) / kernel.PanelWidth * kernel.PanelWidth
 		m.int8, m.scale, m.sum = make([]int8, padded*kernel.Int8K(k)), make([]float32, padded), make([]int32, padded)
 		for i := range m.int8 {
 			m.int8[i] = int8(i % 127)
+		}
+		for i := range m.sum {
+			m.sum[i] = int32(i)
 		}
 		fill(m.scale)
 	case nn.BF16:

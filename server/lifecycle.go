@@ -157,10 +157,10 @@ func (s *Server) drain(ctx context.Context) {
 	}
 	s.http.SetKeepAlivesEnabled(false)
 	s.mu.Lock()
-	s.phase = phaseDraining
+	s.phase = max(s.phase, phaseDraining) // another Shutdown may have been less patient
 	close(s.refusing)
 	if s.live == 0 {
-		close(s.idle)
+		s.becameIdle()
 	}
 	engine := s.engine // which may have come during the delay
 	s.mu.Unlock()

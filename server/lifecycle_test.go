@@ -147,6 +147,35 @@ func TestDrainWhileLoading(t *testing.T) {
 	}
 }
 
+// A Shutdown that has no patience ends the work while another still announces the end.
+func TestShutdownTwice(t *testing.T) {
+	s := newServer(t, Options{Limits: Limits{DrainDelay: time.Hour}})
+	if err := s.Use(context.Background(), newFake()); err != nil {
+		t.Fatal(err)
+	}
+	_, release, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	patient, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- s.Shutdown(patient) }()
+	eventually(t, "draining begins", func() bool { return isClosed(s.draining) })
+	hurried, now := context.WithCancel(context.Background())
+	now()
+	go func() { ended <- s.Shutdown(hurried) }()
+	<-s.stop.Done()
+	release()
+	<-s.idle
+	cancel()
+	for range 2 {
+		<-ended
+	}
+	if s.phase != phaseStopped {
+		t.Errorf("phase %d after two shutdowns", s.phase)
+	}
+}
+
 // What has not finished in time is cancelled, and told so.
 func TestDrainCancels(t *testing.T) {
 	for _, tc := range []struct {

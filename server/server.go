@@ -44,7 +44,9 @@ type Server struct {
 	sockets  int           // WebSockets among them
 	draining chan struct{} // closed when Shutdown was called
 	refusing chan struct{} // closed DrainDelay later, when new work is refused
-	idle     chan struct{} // closed when draining and nothing is live
+	idle     chan struct{} // closed when draining and nothing is live, by becameIdle
+
+	becameIdle func()
 
 	clips     *clips
 	wyoming   wyomings
@@ -58,6 +60,7 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: opts, keys: digests(opts.Keys), started: time.Now(), draining: make(chan struct{}), refusing: make(chan struct{}), idle: make(chan struct{})}
+	s.becameIdle = sync.OnceFunc(func() { close(s.idle) })
 	s.stop, s.stopWork = context.WithCancelCause(context.Background())
 	s.metrics = newMetrics(s)
 	s.clips = newClips(s)
@@ -125,7 +128,7 @@ func (s *Server) release(sockets int) {
 	s.live--
 	s.sockets -= sockets
 	if s.live == 0 && s.phase >= phaseDraining {
-		close(s.idle)
+		s.becameIdle()
 	}
 }
 

@@ -55,12 +55,16 @@ export class Speaker {
   }
 }
 
+/** Stands among text that is held for a flush between its pieces. */
+const FLUSH = Symbol("flush");
+
 /** What a take becomes when its utterance has ended. */
 const ENDS = { stop: "done", length: "cut", cancelled: "stopped" };
 
 /**
  * Speech is one text that is spoken. Its promises: started (the first sample is audible), complete (all
- * audio has arrived) and ended (all was heard, or it was stopped). The latter two fail with a Trouble.
+ * audio has arrived) and ended (all was heard, it was stopped, or another took its place at the
+ * loudspeaker). The latter two fail with a Trouble.
  */
 export class Speech {
   constructor(speaker, take) {
@@ -69,7 +73,7 @@ export class Speech {
     this.onaudio = () => {}; // called with each piece of audio, signed 16-bit samples
     this.closed = false; // no more text comes
     this.resting = false; // the utterance was ended; text that comes begins another
-    this.held = ""; // text for that one
+    this.held = []; // for that one: pieces of text, and FLUSH
     this.listening = new AbortController();
     take.policy = new StartPolicy(speaker.rate, true);
     this.started = new Promise((resolve) => { this.on("first", resolve); });
@@ -101,6 +105,7 @@ export class Speech {
     if (player.take !== this.take || player.state === "over" || this.take.state === "stopped" || this.take.pcm.length === 0) return undefined;
     return new Promise((resolve) => {
       this.on("over", resolve);
+      player.addEventListener("left", resolve, { signal: this.listening.signal });
       this.release = resolve;
     });
   }
@@ -110,7 +115,7 @@ export class Speech {
     if (this.closed || this.take.over) return;
     this.take.text += text;
     if (this.resting && !this.utterance.over) {
-      this.held += text;
+      if (text !== "") this.held.push(text);
       return;
     }
     if (this.resting) this.begin();
@@ -119,7 +124,8 @@ export class Speech {
 
   /** flush has what is there spoken as if a sentence ended. */
   flush() {
-    this.utterance.flush();
+    if (!this.resting) this.utterance.flush();
+    else if (this.held.length > 0) this.held.push(FLUSH);
   }
 
   /** rest ends the utterance but not the speech: the server waits for no text while nobody types. */
@@ -138,7 +144,7 @@ export class Speech {
     policy.live = false;
     policy.expected = estimate(text, settings.speed) * this.speaker.pace;
     if (this.resting && this.utterance.over) this.finish("stop", null);
-    else if (this.held === "") this.utterance.end();
+    else if (this.held.length === 0) this.utterance.end();
   }
 
   begins(e) {
@@ -173,11 +179,11 @@ export class Speech {
 
   finish(reason, trouble) {
     const { take, speaker } = this;
-    if (reason === "stop" && (!this.closed || this.held !== "")) {
+    if (reason === "stop" && (!this.closed || this.held.length > 0)) {
       this.resting = true;
       return this.goOn();
     }
-    this.held = ""; // what failed, or was cut, does not go on: it would look complete at its end
+    this.held = []; // what failed, or was cut, does not go on: it would look complete at its end
     take.policy.complete = true;
     take.state = ENDS[reason] ?? "failed";
     take.error = trouble;
@@ -190,11 +196,14 @@ export class Speech {
 
   /** goOn begins another utterance with the text that came while the last was still spoken. */
   goOn() {
-    const text = this.held;
-    if (text === "") return;
-    this.held = "";
+    const { held } = this;
+    if (held.length === 0) return;
+    this.held = [];
     this.begin();
-    this.utterance.write(text);
+    for (const piece of held) {
+      if (piece === FLUSH) this.utterance.flush();
+      else this.utterance.write(piece);
+    }
     if (this.closed) this.utterance.end();
   }
 
@@ -210,7 +219,7 @@ export class Speech {
   /** stop falls silent at once and takes back what was not spoken. */
   stop() {
     this.closed = true;
-    this.held = "";
+    this.held = [];
     if (!this.take.over) {
       if (this.utterance.over) this.finish("cancelled", null);
       else this.utterance.cancel();

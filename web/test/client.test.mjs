@@ -4,15 +4,23 @@ import test from "node:test";
 import { Speaker } from "../static/client.js";
 import { Fake, settled } from "./fake.mjs";
 
-/** resting is a live speech whose first utterance is still spoken while more text was written. */
-async function resting() {
+/** opened is a speaker with a connection that is open. */
+async function opened() {
   Fake.all = [];
   globalThis.WebSocket = Fake;
   const speaker = new Speaker("http://host:1/");
   speaker.output.wake = () => {}; // there is no loudspeaker
-  const speech = speaker.live();
+  const opening = speaker.connection.connect();
   const socket = Fake.all[0];
   socket.say({ type: "session.created", utterance_index: 0 });
+  await opening;
+  return { speaker, socket };
+}
+
+/** resting is a live speech whose first utterance is still spoken while more text was written. */
+async function resting() {
+  const { speaker, socket } = await opened();
+  const speech = speaker.live();
   await settled();
   speech.write("One.");
   socket.say({ type: "session.updated" });
@@ -65,4 +73,55 @@ for (const early of [true, false]) {
       assert.deepEqual(Fake.all.flatMap(texts), ["One."]);
     }
   });
+}
+
+test("a flush of text that had to wait keeps its place in it", async () => {
+  const { speech, socket } = await resting();
+  speech.flush();
+  speech.write(" Three.");
+  socket.say({ type: "session.done", utterance_index: 0, finish_reason: "stop" });
+  await settled();
+  assert.deepEqual(socket.sent.map((m) => m.text ?? m.type).slice(1), ["One.", "input.done", "Two.", "input.flush", " Three."]);
+});
+
+test("a flush while nothing waits begins nothing", async () => {
+  const { speech, socket } = await resting();
+  socket.say({ type: "session.done", utterance_index: 0, finish_reason: "stop" });
+  await settled();
+  speech.rest();
+  speech.flush();
+  socket.say({ type: "session.done", utterance_index: 1, finish_reason: "stop" });
+  await settled();
+  assert.deepEqual(socket.types(), ["session.config", "input.text", "input.done", "input.text", "input.done"]);
+});
+
+for (const [what, leave] of [
+  ["an older one is played again", (speaker, older) => older.replay()],
+  ["its take is left", (speaker) => speaker.player.leave()],
+  ["it is stopped", (speaker, older, speech) => speech.stop()],
+  ["all of it was heard", ({ player }) => player.told({ id: player.id, played: 5, silence: 0, peak: 0, rms: 0, ends: true })],
+]) {
+  test(`a speech that is being heard is ended when ${what}, and not before`, async () => {
+    const { speaker, socket } = await opened();
+    const [older, speech] = [await spoken(speaker, socket, 0), await spoken(speaker, socket, 1)];
+    let ended = false;
+    speech.ended.then(() => { ended = true; });
+    await settled();
+    assert.equal(ended, false);
+    leave(speaker, older, speech);
+    await settled();
+    assert.equal(ended, true);
+  });
+}
+
+/** spoken is a speech of which all audio is here, and nothing was heard. */
+async function spoken(speaker, socket, index) {
+  const speech = speaker.speak("One.");
+  await settled();
+  socket.say({ type: "session.updated" });
+  socket.say({ type: "audio.start", utterance_index: index, sample_rate: 24000, seed: 7 });
+  socket.sound(5);
+  socket.say({ type: "session.done", utterance_index: index, finish_reason: "stop" });
+  await speech.complete;
+  return speech;
 }

@@ -57,6 +57,20 @@ test("a take is played exactly, from any place", () => {
   }
 });
 
+test("a place between two samples is the nearer one, for all that follows", () => {
+  const pcm = noise(80000, random(5)); // more than one block of the recording
+  for (const [from, wanted] of [[58000.4, 58000], [58000.5, 58001], [-1.5, 0], [80000.2, 80000]]) {
+    const r = rig();
+    r.player.play(taken(pcm), from);
+    assert.equal(r.player.position, wanted);
+    r.pass(Math.ceil((80000 - wanted) / BLOCK) + 10);
+    assert.deepEqual([r.player.state, r.player.position], ["over", pcm.length]);
+    const end = r.heard.findLastIndex((x) => x !== 0) + 1;
+    const n = Math.max(0, pcm.length - wanted - 120); // the first 5 ms fade in
+    assert.deepEqual(Float32Array.from(r.heard.slice(end - n, end)), Float32Array.from(pcm.slice(pcm.length - n), (x) => x / 32768));
+  }
+});
+
 test("a take that still arrives, in pieces of any length and at any time, is played exactly", () => {
   for (let seed = 1; seed <= 10; seed++) {
     const next = random(seed);
@@ -145,4 +159,30 @@ test("stop is silence within 5 ms, and leaves the place", () => {
   r.player.resume();
   r.pass(200);
   assert.equal(r.player.position, RATE);
+});
+
+test("a text that takes another's place lets it fade out", () => {
+  const r = rig();
+  r.player.play(taken(new Int16Array(RATE).fill(16384)));
+  r.pass(20);
+  r.player.stop();
+  r.player.play(taken(undefined, false));
+  r.pass(20);
+  for (let i = 1; i < r.heard.length; i++) assert.ok(r.heard[i - 1] === 0 || Math.abs(r.heard[i] - r.heard[i - 1]) <= 0.5 / 120 + 1e-6, `a step of ${r.heard[i] - r.heard[i - 1]} at ${i}`);
+  assert.equal(Math.max(...r.heard), 0.5);
+  assert.equal(r.heard.at(-1), 0);
+});
+
+test("leaving a take is told once, playing it again is not", () => {
+  const r = rig();
+  const [one, two] = [taken(new Int16Array(RATE).fill(1)), taken(new Int16Array(RATE).fill(2))];
+  const left = [];
+  r.player.addEventListener("left", () => left.push(r.player.take));
+  r.player.play(one);
+  r.player.play(one, 5);
+  r.player.put(two);
+  r.player.seek(9);
+  r.player.leave();
+  r.player.leave();
+  assert.deepEqual(left, [one, two, null]);
 });

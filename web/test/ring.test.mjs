@@ -109,6 +109,25 @@ test("a stop fades out within 5 ms and forgets the rest", () => {
   assert.equal(playback.ring.size, 0);
 });
 
+test("what is heard fades out however many stops follow each other, and what comes next waits for that", () => {
+  for (const between of [0, 50, 200]) {
+    const playback = new Playback(RATE);
+    playback.go(0);
+    playback.write(new Float32Array(20000).fill(1));
+    const out = [...pull(playback)];
+    playback.reset(true);
+    const some = new Float32Array(between);
+    playback.pull(some);
+    out.push(...some);
+    for (let i = 0; i < 2; i++) playback.reset(true);
+    playback.go(0);
+    playback.write(new Float32Array(20000).fill(1));
+    out.push(...pull(playback, 4));
+    for (let i = 1; i < out.length; i++) assert.ok(Math.abs(out[i] - out[i - 1]) <= 1 / RAMP + 1e-6, `a step of ${out[i] - out[i - 1]} at ${i}`);
+    assert.equal(out.at(-1), 1);
+  }
+});
+
 test("a pause ramps, loses nothing but its ramps, and is no gap", () => {
   const playback = new Playback(RATE);
   playback.go(0);

@@ -41,6 +41,36 @@ test("a text is configured, sent and heard", async () => {
   assert.deepEqual(socket.types().slice(3), ["input.text"]);
 });
 
+test("a key that cannot be a subprotocol is in the query, to the letter", async () => {
+  for (const key of ["q83v/Ee0+w==", "a b", "a,b", "clé", "a&b=c#d"]) {
+    const { socket } = await connected({ key });
+    const url = new URL(socket.url);
+    assert.deepEqual([url.pathname, [...url.searchParams]], ["/v1/audio/speech/stream", [["api_key", key]]]);
+    assert.deepEqual(socket.protocols, ["mynah"]);
+  }
+  for (const key of ["sk-a_b.c~d!", ""]) {
+    const { socket } = await connected({ key });
+    assert.equal(socket.url, "ws://host:1/v1/audio/speech/stream");
+    assert.deepEqual(socket.protocols.slice(1), key ? [`openai-insecure-api-key.${key}`] : []);
+  }
+});
+
+test("a flush before the connection is open keeps its place, and without text or after its end is none", async () => {
+  Fake.all = [];
+  const connection = new Connection("http://host:1/", { WebSocket: Fake });
+  const utterance = connection.begin({}, listener());
+  utterance.flush();
+  utterance.write("a");
+  utterance.flush();
+  utterance.write("b");
+  Fake.all[0].say({ type: "session.created", utterance_index: 0 });
+  await settled();
+  utterance.flush();
+  utterance.end();
+  utterance.flush();
+  assert.deepEqual(Fake.all[0].sent.map((m) => m.text ?? m.type), ["session.config", "a", "input.flush", "b", "input.flush", "input.done"]);
+});
+
 test("text that is written before the connection is open is sent when it is", async () => {
   Fake.all = [];
   const connection = new Connection("https://host/sub/", { WebSocket: Fake });

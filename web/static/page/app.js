@@ -78,10 +78,9 @@ function safeSettings() {
   try { return form.settings(); } catch { return {}; }
 }
 
-function start(at) {
+function start(at, settings = form.settings()) {
   hideNotice();
   clicked = at / 1000;
-  const settings = form.settings();
   try {
     speech = speaker.live(settings);
   } catch (error) {
@@ -141,10 +140,9 @@ function failed(take, error) {
 }
 
 function speakAgain(take, at) {
-  const s = start(at);
+  const s = start(at, take.settings); // the form may have others by now
   if (!s) return;
   s.take.live = false;
-  s.take.settings = take.settings;
   s.write(take.text);
   s.end();
 }
@@ -241,7 +239,7 @@ function playOrPause() {
 function seek(seconds) {
   if (!selected) return;
   speaker.output.wake(selected.pcm.rate);
-  if (speaker.player.take !== selected) speaker.player.take = selected;
+  speaker.player.put(selected);
   speaker.player.seek(seconds * selected.pcm.rate);
   view.touch();
 }

@@ -32,12 +32,26 @@ function dataURL(bytes) {
   });
 }
 
+/** read makes a voice of a recording or a file, with a note of what it is. */
+async function read(blob) {
+  const { pcm, cut } = await mono(await blob.arrayBuffer());
+  if (pcm.seconds < SHORTEST) return { note: "That is too short to tell a voice by." };
+  return { pcm, sound: await dataURL(wav(pcm)), note: `${clock(pcm.seconds)}${cut ? `, the first ${LONGEST} s` : ""}` };
+}
+
+/** mute lets the microphone go. */
+function mute(stream) {
+  for (const track of stream.getTracks()) track.stop();
+}
+
 /** Clone is the part of the form that takes a voice. */
 export class Clone {
   /** @param {{set: (fields: object) => void, listen: (pcm: Pcm) => void}} form what is told of the voice */
   constructor(box, { set, listen }) {
     this.set = set;
     this.recorder = null;
+    this.asking = false; // the browser asks for the microphone
+    this.turn = 0; // of what was done last: a recording, a file, or forgetting
     this.sound = "";
     this.pcm = null;
     const button = (text, act) => element("button", { type: "button", className: "plain", onclick: act }, text);
@@ -78,21 +92,32 @@ export class Clone {
   }
 
   async toggle() {
+    if (this.asking) return; // a second microphone would stay on
     if (this.recorder) {
       this.recorder.stop();
       return;
     }
-    let stream;
+    this.asking = true;
+    let stream = null;
     try {
       stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
+      this.begin(stream);
     } catch {
+      if (stream) mute(stream);
       write(this.note, "The browser gives no access to a microphone.");
-      return;
+    } finally {
+      this.asking = false;
     }
+  }
+
+  /** begin records until it is stopped, or long enough. */
+  begin(stream) {
     const pieces = [];
     const recorder = new MediaRecorder(stream);
-    this.recorder = recorder;
     recorder.ondataavailable = ({ data }) => pieces.push(data);
+    recorder.start();
+    this.recorder = recorder;
+    write(this.record, "Stop recording");
     const began = performance.now();
     const timer = setInterval(() => {
       const seconds = (performance.now() - began) / 1000;
@@ -101,33 +126,32 @@ export class Clone {
     }, 100);
     recorder.onstop = () => {
       clearInterval(timer);
-      for (const track of stream.getTracks()) track.stop();
+      mute(stream);
       this.recorder = null;
       write(this.record, "Record");
       this.take(new Blob(pieces, { type: recorder.mimeType }));
     };
-    recorder.start();
-    write(this.record, "Stop recording");
   }
 
+  /** take takes a voice, unless something else is done while it is read. */
   async take(blob) {
+    const turn = ++this.turn;
+    let voice;
     try {
-      const { pcm, cut } = await mono(await blob.arrayBuffer());
-      if (pcm.seconds < SHORTEST) {
-        write(this.note, "That is too short to tell a voice by.");
-        return;
-      }
-      this.pcm = pcm;
-      this.sound = await dataURL(wav(pcm));
-      write(this.note, `${clock(pcm.seconds)}${cut ? `, the first ${LONGEST} s` : ""}`);
+      voice = await read(blob);
     } catch {
-      write(this.note, "That is no audio this browser can read.");
-      return;
+      voice = { note: "That is no audio this browser can read." };
     }
+    if (turn !== this.turn) return;
+    write(this.note, voice.note);
+    if (!voice.pcm) return;
+    this.pcm = voice.pcm;
+    this.sound = voice.sound;
     this.tell();
   }
 
   clear() {
+    this.turn++;
     this.sound = "";
     this.pcm = null;
     this.file.value = "";

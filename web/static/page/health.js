@@ -31,17 +31,22 @@ export class Health {
   }
 
   async look() {
+    this.set(await this.find()); // what onchange throws is a fault of the page, not a server that is away
+  }
+
+  /** find asks the server how it stands. */
+  async find() {
     try {
       const answer = await this.get("ready");
-      if (answer.status !== 200) return this.set(answer.body?.error?.code === "shutting_down" ? "draining" : "loading");
+      if (answer.status !== 200) return answer.body?.error?.code === "shutting_down" ? "draining" : "loading";
       if (this.about === null || this.state === "offline" || this.state === "loading" || this.state === "locked") {
         const about = await this.learn();
-        if (about === null) return this.set("locked");
+        if (about === null) return "locked";
         this.about = about;
       }
-      return this.set("ready");
+      return "ready";
     } catch {
-      return this.set("offline");
+      return "offline";
     }
   }
 
@@ -53,7 +58,7 @@ export class Health {
   }
 
   async get(path) {
-    const headers = this.key() ? { Authorization: `Bearer ${this.key()}` } : {};
+    const headers = this.key() ? { Authorization: `Bearer ${utf8(this.key())}` } : {};
     const response = await fetch(new URL(path, this.root), { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) });
     return { status: response.status, body: await response.json().catch(() => null) };
   }
@@ -63,4 +68,9 @@ export class Health {
     this.state = state;
     if (changed) this.onchange(state);
   }
+}
+
+/** utf8 is a text as a header can carry it: fetch takes one character for each byte, and no larger ones. */
+function utf8(text) {
+  return String.fromCharCode(...new TextEncoder().encode(text));
 }

@@ -103,14 +103,15 @@ class Scheduled {
   }
 
   receive(m) {
-    if (m.type === "reset") this.cut();
     this.engine.receive(m);
+    if (m.type === "reset") this.cut();
     queueMicrotask(() => this.pump()); // not now: what it tells may have the player post again
   }
 
-  /** cut fades out what is scheduled. */
+  /** cut fades out what is scheduled. The engine's own end would come after it, from where pulling had got to. */
   cut() {
     const { gain } = this;
+    this.engine.playback.hush();
     const now = this.context.currentTime;
     gain.gain.setValueAtTime(1, now);
     gain.gain.linearRampToValueAtTime(0, now + 0.005);

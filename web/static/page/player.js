@@ -6,8 +6,8 @@ const PIECE = 0.5; // seconds in one message
 
 /**
  * Player plays one take at a time, from any place, while it is still arriving or later. Its events are
- * "change" (state), "stats" (20 times a second), "first" (the first sample of a take is audible), "gap"
- * and "over".
+ * "change" (state), "stats" (20 times a second), "first" (the first sample of a take is audible), "gap",
+ * "over", and "left" (another take is in its place, or none).
  */
 export class Player extends EventTarget {
   /** @param {import("./output.js").Output} output */
@@ -30,11 +30,23 @@ export class Player extends EventTarget {
 
   /** play begins a take at a sample. Audio that is still to come follows by itself. */
   play(take, from = 0) {
-    this.take = take;
-    this.run(Math.max(0, Math.min(from, take.pcm.length)));
+    this.put(take);
+    this.run(this.within(from));
     this.output.post({ type: "pause", on: false });
     this.set("waiting");
     this.advance();
+  }
+
+  /** put has a take be the one that is played, without beginning it. */
+  put(take) {
+    if (take === this.take) return;
+    this.take = take;
+    this.dispatchEvent(new Event("left"));
+  }
+
+  /** within is the whole sample of the take that is nearest. */
+  within(sample) {
+    return Math.max(0, Math.min(Math.round(sample), this.take.pcm.length));
   }
 
   run(from) {
@@ -108,7 +120,7 @@ export class Player extends EventTarget {
   seek(sample) {
     if (!this.take) return;
     const paused = this.state === "paused" || this.state === "over" || this.state === "idle";
-    this.run(Math.max(0, Math.min(Math.round(sample), this.take.pcm.length)));
+    this.run(this.within(sample));
     if (paused) this.output.post({ type: "pause", on: true });
     this.set(paused ? "paused" : "waiting");
     this.advance();
@@ -128,7 +140,7 @@ export class Player extends EventTarget {
   /** leave lets go of the take. */
   leave() {
     this.stop();
-    this.take = null;
+    this.put(null);
     this.set("idle");
   }
 

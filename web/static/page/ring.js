@@ -117,9 +117,11 @@ export class Playback {
     this.held = true;
   }
 
-  /** reset forgets all samples; what is being heard fades out. New ones fade in if they are no beginning. */
+  /**
+   * reset forgets all samples; what is being heard fades out. New ones fade in if they are no beginning. What
+   * an earlier reset cut off fades on: a text that takes another's place resets twice in a row.
+   */
   reset(faded) {
-    this.tailAt = this.ramp;
     if (this.playing) {
       const n = Math.min(this.ring.size, this.ramp);
       this.tailAt = this.ramp - n;
@@ -127,6 +129,11 @@ export class Playback {
     }
     this.ring.clear();
     this.renew(faded);
+  }
+
+  /** hush drops what a reset cut off, for those who fade out themselves what they had pulled. */
+  hush() {
+    this.tailAt = this.ramp;
   }
 
   /** pull fills a block. */

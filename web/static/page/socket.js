@@ -34,6 +34,9 @@ const STALE = { stale: true };
 
 const CONNECT_TIMEOUT = 10_000; // ms
 
+/** Keys that can stand in a subprotocol. Those in base64 cannot: they have "=" and "/". */
+const TOKEN = /^[\w!#$%&'*+.^|~-]+$/;
+
 /** Connection is a WebSocket that is opened when it is needed, and again after it was lost. */
 export class Connection {
   /**
@@ -63,12 +66,21 @@ export class Connection {
     return this.socket !== null && this.opening === null;
   }
 
+  /** address is what to open, and the subprotocols. Pages cannot set headers there: one of the two carries the key. */
+  address() {
+    const { key, url } = this;
+    if (!key) return [url.href, ["mynah"]];
+    if (TOKEN.test(key)) return [url.href, ["mynah", `openai-insecure-api-key.${key}`]];
+    const keyed = new URL(url);
+    keyed.searchParams.set("api_key", key);
+    return [keyed.href, ["mynah"]];
+  }
+
   /** connect opens the connection if it is not. */
   connect() {
     if (this.opening) return this.opening;
     if (this.socket) return Promise.resolve();
-    const protocols = this.key ? ["mynah", `openai-insecure-api-key.${this.key}`] : ["mynah"];
-    const socket = new this.WebSocket(this.url.href, protocols);
+    const socket = new this.WebSocket(...this.address());
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.opening = new Promise((resolve, reject) => {
@@ -226,9 +238,9 @@ export class Utterance {
     if (text !== "") this.send({ type: "input.text", text });
   }
 
-  /** flush has what is there spoken as if a sentence ended. */
+  /** flush has what is there spoken as if a sentence ended. Before any text it does nothing, and after its end. */
   flush() {
-    if (this.index >= 0) this.send({ type: "input.flush" });
+    if (!this.done && (this.index >= 0 || this.waiting.length > 0)) this.send({ type: "input.flush" });
   }
 
   /** end completes the text. */

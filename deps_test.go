@@ -56,7 +56,7 @@ var layers = map[string][]string{
 	"internal/config":         {},
 	"internal/plainjson":      {},
 	"internal/profile":        {},
-	"internal/packed":         {"internal/safetensors"},
+	"internal/packed":         {"internal/osfile", "internal/safetensors"},
 	"internal/quant":          {"internal/kernel"},
 	"internal/voice":          {},
 	"internal/paritytest":     {"internal/safetensors"},

@@ -41,7 +41,8 @@ type PackingError struct{ Stored, Plain float64 }
 
 // Pack writes a checkpoint directory as one packed file, which Open takes in the place
 // of the directory. The precision's empty fields are those of DefaultPrecision,
-// whatever the checkpoint's size. When the context ends, nothing is left behind.
+// whatever the checkpoint's size. When it fails or the context ends, nothing is left behind,
+// and a file that was there before stays.
 func Pack(ctx context.Context, dir, file string, p Precision) (*Packing, error) {
 	p.Talker = cmp.Or(p.Talker, DefaultPrecision.Talker)
 	p.Predictor = cmp.Or(p.Predictor, DefaultPrecision.Predictor)
@@ -67,11 +68,16 @@ func Pack(ctx context.Context, dir, file string, p Precision) (*Packing, error) 
 	if err != nil {
 		return nil, fmt.Errorf("model directory %s: %w", dir, err)
 	}
-	if err := packed.Write(ctx, file, h, src.fsys, append(m.matrices(), m.otherTensors(src)...)); err != nil {
-		return nil, fmt.Errorf("%s: cannot write: %w", file, cause(err))
+	// It is read before it has its name: a file that came onto the disk wrong replaces none.
+	check := func(aside string) error {
+		err := VerifyPacked(ctx, aside)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("what was written %w", err)
 	}
-	if err := VerifyPacked(ctx, file); err != nil {
-		return nil, fmt.Errorf("%s: written, but %w", file, err)
+	if err := packed.Write(ctx, file, h, src.fsys, append(m.matrices(), m.otherTensors(src)...), check); err != nil {
+		return nil, fmt.Errorf("%s: cannot write: %w", file, cause(err))
 	}
 	if info, err = os.Stat(file); err != nil {
 		return nil, err
@@ -107,7 +113,12 @@ func replaceable(file string) error {
 	case !info.Mode().IsRegular() || !packed.Is(file):
 		return errors.New("exists and is no packed file of Mynah, so it is not written over")
 	}
-	return nil
+	// One that is read-only is refused when it is to be replaced: say so before any computing.
+	old, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", cause(err))
+	}
+	return old.Close()
 }
 
 // pack loads a checkpoint, packs its matrices, and measures what that changes.

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func TestPackRefuses(t *testing.T) {
 	for file, want := range map[string]string{
 		other:               "exists and is no packed file of Mynah",
 		filepath.Dir(other): "is a directory",
-		filepath.Join(filepath.Dir(other), "none", "x"): "cannot write: no such file or directory",
+		filepath.Join(filepath.Dir(other), "none", "x"): "cannot write: directory ",
 		filepath.Join(dir, "model.safetensors"):         "exists and is no packed file of Mynah",
 	} {
 		if _, err := Pack(t.Context(), dir, file, DefaultPrecision); err == nil || !strings.Contains(err.Error(), want) {
@@ -135,6 +136,40 @@ func TestPackRefuses(t *testing.T) {
 	}
 	if data, err := os.ReadFile(other); err != nil || string(data) != "other" {
 		t.Errorf("the other file holds %q, error %v", data, err)
+	}
+}
+
+// onceWhole is a context that ends when a folder has a file of so many bytes.
+type onceWhole struct {
+	context.Context
+	dir  string
+	size int64
+}
+
+func (c onceWhole) Err() error {
+	entries, _ := os.ReadDir(c.dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Size() == c.size {
+			return context.Canceled
+		}
+	}
+	return nil
+}
+
+// TestPackEndsBeforeTheName ends the context when all is written and not yet compared: then
+// there is no file, as the error says.
+func TestPackEndsBeforeTheName(t *testing.T) {
+	dir, file := paritytest.Own(t, "tiny-custom").Dir, filepath.Join(t.TempDir(), "m")
+	packing, err := Pack(t.Context(), dir, file, Precision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := onceWhole{t.Context(), t.TempDir(), packing.Bytes}
+	if _, err := Pack(ends, dir, filepath.Join(ends.dir, "m"), Precision{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, wanted the end of the context", err)
+	}
+	if left, err := os.ReadDir(ends.dir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, error %v", left, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"slices"
 
 	"github.com/mynah-tts/mynah/internal/audio"
 	"github.com/mynah-tts/mynah/synth"
@@ -28,20 +29,61 @@ type clip struct {
 	warnings []string // of the file, and then of the sound
 }
 
+// rival is a flag that says the same thing as another one in another way.
+type rival struct {
+	name  string
+	value *string
+}
+
+// settleVoice leaves one flag that says whose voice speaks, and one that says what is said in
+// the recording.
+func (c *sayCommand) settleVoice(p *program) error {
+	cloning := c.Clone != ""
+	if err := settle(p, rival{"clone", &c.Clone}, rival{"reference", &c.Reference}, rival{"voice", &c.Voice}); err != nil {
+		return err
+	}
+	texts := []rival{{"clone-text", &c.CloneText}, {"clone-text-file", &c.CloneTextFile}}
+	if cloning && c.Clone == "" {
+		// The text of a recording that gave way goes with it.
+		for _, t := range texts {
+			if !p.onLine(t.name) {
+				*t.value = ""
+			}
+		}
+	}
+	return settle(p, texts...)
+}
+
+// settle empties rivals that are not on the command line if another one is: variables and the
+// config file are for many runs, the command line is for this one. Two of one rank are refused.
+func settle(p *program, rivals ...rival) error {
+	given := slices.DeleteFunc(rivals, func(r rival) bool { return *r.value == "" })
+	if slices.ContainsFunc(given, func(r rival) bool { return p.onLine(r.name) }) {
+		given = slices.DeleteFunc(given, func(r rival) bool {
+			gives := !p.onLine(r.name)
+			if gives {
+				*r.value = ""
+			}
+			return gives
+		})
+	}
+	if len(given) > 1 {
+		return usageErrorf("%s and %s: give one of them", p.parser.Origin(given[0].name), p.parser.Origin(given[1].name))
+	}
+	return nil
+}
+
+// onLine reports whether a flag that has a value has it from the command line.
+func (p *program) onLine(flag string) bool { return p.parser.Origin(flag) == "--"+flag }
+
 // read reads the recording and its text, before the model is opened; nil is none. The bytes
 // of the file are there as well if it is to be kept.
-func (f *cloneFlags) read(p *program, reference, voice string, keep bool) (*clip, error) {
+func (f *cloneFlags) read(p *program, keep bool) (*clip, error) {
 	switch {
 	case f.Clone == "" && f.CloneText == "" && f.CloneTextFile == "":
 		return nil, nil
 	case f.Clone == "":
 		return nil, usageErrorf("a text of a recording, and no recording: add --clone FILE")
-	case reference != "":
-		return nil, usageErrorf("--clone and --reference: give one of them")
-	case voice != "":
-		return nil, usageErrorf("--clone and --voice: give one of them")
-	case f.CloneText != "" && f.CloneTextFile != "":
-		return nil, usageErrorf("--clone-text and --clone-text-file: give one of them")
 	case f.CloneTextFile == standardOutput:
 		return nil, usageErrorf("%s: standard input is not for this text, name a file", p.parser.Origin("clone-text-file"))
 	}

@@ -53,12 +53,16 @@ func (c *pullCommand) Run(p *program) error {
 	if err != nil {
 		return usageErrorf("%v", err)
 	}
+	selection := hub.Selection{Include: splitList(c.Include), Exclude: splitList(c.Exclude)}
+	if err := selection.Check(); err != nil {
+		return usageErrorf("%v", err)
+	}
 	r := newPullReport(p, c.Quiet, c.Progress, name)
 	if c.Offline || settings.Offline {
 		return r.fail(c.offline(r, settings, name))
 	}
 	h, err := hub.New(settings, hub.Options{
-		Selection: hub.Selection{Include: splitList(c.Include), Exclude: splitList(c.Exclude)}, Connections: c.Connections,
+		Selection: selection, Connections: c.Connections,
 		NoWait: c.NoWait, Verify: c.Verify, Agent: "mynah/" + readVersion().Version, Note: r.tell,
 	})
 	if err != nil {
@@ -74,7 +78,7 @@ func (c *pullCommand) Run(p *program) error {
 		return r.fail(interrupted(ctx, err, "nothing was fetched"))
 	}
 	if c.DryRun {
-		return c.dryRun(p, plan)
+		return c.dryRun(r, plan)
 	}
 	return c.run(ctx, r, h.Start(plan), plan)
 }
@@ -106,21 +110,20 @@ func (c *pullCommand) offline(r *pullReport, settings hub.Settings, name hub.Nam
 }
 
 // dryRun prints what would be fetched.
-func (c *pullCommand) dryRun(p *program, plan *hub.Plan) error {
+func (c *pullCommand) dryRun(r *pullReport, plan *hub.Plan) error {
+	r.plan = plan
 	for _, f := range plan.Files {
-		state := "fetch"
-		switch {
-		case f.Have == f.Size && (f.There || f.Size > 0):
-			state = "there"
-		case f.Have > 0:
-			state = "partly"
+		if err := r.file(f); err != nil {
+			return err
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%-6s  %13d  %s\n", state, f.Size, oneLine(f.Path)); err != nil {
+	}
+	if r.json() {
+		if err := r.print(r.planned()); err != nil {
 			return err
 		}
 	}
 	if !c.Quiet {
-		p.note("%s at %s: %s, %s, of which %s are there; nothing was fetched", plan.Name, plan.Commit, fileCount(len(plan.Files)), size(plan.Size), size(plan.Have))
+		r.note("%s at %s: %s, %s, of which %s are there; nothing was fetched", plan.Name, plan.Commit, fileCount(len(plan.Files)), size(plan.Size), size(plan.Have))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -39,8 +40,17 @@ type pullEvent struct {
 	Speed      int64    `json:"bytes_per_second"`
 	Left       *float64 `json:"left_seconds"` // null while nothing is known
 	Path       string   `json:"path,omitempty"`
+	DryRun     bool     `json:"dry_run,omitempty"` // nothing was to be fetched
 	Incomplete bool     `json:"incomplete,omitempty"`
 	Error      string   `json:"error,omitempty"` // of an incomplete end
+}
+
+// fileEvent is a line of --progress json about a file, with --dry-run.
+type fileEvent struct {
+	Event string `json:"event"` // file
+	File  string `json:"file"`  // its path in the repository
+	Bytes int64  `json:"bytes"`
+	State string `json:"state"` // fetch, partly or there
 }
 
 // tell prints what the hub package was met with and got over.
@@ -116,6 +126,50 @@ func (r *pullReport) fail(err error) error {
 	e.Error = err.Error()
 	r.emit(e)
 	return err
+}
+
+// print writes an object that is the answer asked for, and not news of one.
+func (r *pullReport) print(v any) error {
+	encoder := json.NewEncoder(r.program.stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// file prints what would become of a file.
+func (r *pullReport) file(f hub.File) error {
+	state := stateOf(f)
+	if r.json() {
+		return r.print(fileEvent{Event: "file", File: f.Path, Bytes: f.Size, State: state})
+	}
+	_, err := fmt.Fprintf(r.program.stdout, "%-6s  %13d  %s\n", state, f.Size, oneLine(f.Path))
+	return err
+}
+
+// isThere is the state of a file of which nothing is to be fetched.
+const isThere = "there"
+
+// stateOf is how much of a file is there, in a word.
+func stateOf(f hub.File) string {
+	switch {
+	case f.Have == f.Size && (f.There || f.Size > 0):
+		return isThere
+	case f.Have > 0:
+		return "partly"
+	}
+	return "fetch"
+}
+
+// planned is the end of a dry run.
+func (r *pullReport) planned() pullEvent {
+	g := hub.Progress{Files: len(r.plan.Files), Size: r.plan.Size, Have: r.plan.Have}
+	for _, f := range r.plan.Files {
+		if stateOf(f) == isThere {
+			g.FilesDone++
+		}
+	}
+	e := r.newEvent("end", g, false)
+	e.DryRun, e.Incomplete = true, false
+	return e
 }
 
 // found is the end of a look at the cache alone.

@@ -30,7 +30,7 @@ type quantizeCommand struct {
 
 // Help is what the help of quantize adds.
 func (c *quantizeCommand) Help() string {
-	return `The file holds all that is needed to speak: mynah say --model OUT. The same seed gives the same audio from it as from the directory at the same precision. It is written aside and renamed when it is complete.
+	return `The file holds all that is needed to speak: mynah say --model OUT. The same seed gives the same audio from it as from the directory at the same precision. It is written aside, read and compared with its checksums, and renamed when it is right: until then a file of that name stays as it is.
 
 The printed error of int8 is the sum of squared differences between packed weights and the checkpoint's, relative to the sum of squared weights. Codes of int4 are chosen so that products change least: their error is that of the products with the rows that they were chosen by, and behind it stands what it would be if each group's codes spanned its minimum and maximum.
 
@@ -80,7 +80,11 @@ func (c *quantizeCommand) checkOut() error {
 	if c.Out == "" || c.Out == standardOutput {
 		return usageErrorf("OUT: %q, wanted the name of a file", c.Out)
 	}
-	probe, err := os.CreateTemp(filepath.Dir(c.Out), ".mynah-*.tmp")
+	at := c.Out
+	if target, err := filepath.EvalSymlinks(at); err == nil {
+		at = target // a link stays one: what it leads to is replaced
+	}
+	probe, err := os.CreateTemp(filepath.Dir(at), ".mynah-*.tmp")
 	if err != nil {
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {

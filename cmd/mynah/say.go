@@ -37,6 +37,9 @@ func (c *sayCommand) Run(p *program) error {
 	if unknown := p.parser.UnknownVariables(); unknown != "" && !c.Quiet {
 		p.note("warning: %s", unknown)
 	}
+	if err := c.settleVoice(p); err != nil {
+		return err
+	}
 	out, err := c.output(p)
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func (c *sayCommand) Run(p *program) error {
 	if c.Server != "" {
 		return c.ask(p, out, text)
 	}
-	recording, err := c.cloneFlags.read(p, c.Reference, c.Voice, false)
+	recording, err := c.cloneFlags.read(p, false)
 	if err != nil {
 		return err
 	}

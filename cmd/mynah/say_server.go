@@ -79,7 +79,7 @@ func (c *sayCommand) serverRequest(p *program, text string) (client.Request, err
 		whole := synth.Layout(c.Layout) == synth.LayoutWhole
 		r.WholeText = &whole
 	}
-	recording, err := c.cloneFlags.read(p, "", c.Voice, true)
+	recording, err := c.cloneFlags.read(p, true)
 	if err != nil || recording == nil {
 		return r, err
 	}

@@ -177,6 +177,20 @@ func TestSayServerClone(t *testing.T) {
 			t.Errorf("--clone %s: exit code %d: %s", from, code, problems)
 		}
 	}
+	// The voice of the config file is for other runs.
+	settings := filepath.Join(dir, "mynah", "config.toml")
+	if err := os.Mkdir(filepath.Dir(settings), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte("voice = \"ryan\"\nreference = \"none.json\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if problems, code := ask(nil, "--clone", "clip.wav", "--server", s.url, "--config", settings); code != exitPartly || !bytes.Equal(read(), want) {
+		t.Errorf("beside a voice in the config file: exit code %d: %s", code, problems)
+	}
+	if err := os.Remove(settings); err != nil {
+		t.Fatal(err)
+	}
 	small := serve(t, "--model", base, "--voices", "off", "--max-body", "1", "--max-clip", "1")
 	if problems, code := ask(nil, "--clone", "clip.wav", "--server", small.url); code != exitUsage || !strings.HasPrefix(problems, "mynah: --clone: the recording is too large for the server: ") {
 		t.Errorf("exit code %d: %s", code, problems)

@@ -17,6 +17,18 @@ type grammar struct {
 	Say   sayCommand   `cmd:"" help:"Speak."`
 	Serve serveCommand `cmd:"" help:"Serve."`
 	Plain struct{}     `cmd:"" help:"Takes no settings."`
+
+	Voices voicesCommand `cmd:"" help:"Commands below one, which has no flags of its own and the name of a key."`
+}
+
+type voicesCommand struct {
+	Add addCommand `cmd:"" help:"Add."`
+}
+
+type addCommand struct {
+	Common
+	Voices  string `help:"Folder."`
+	Consent string `help:"Who agreed."`
 }
 
 type shared struct {
@@ -39,8 +51,10 @@ type sayCommand struct {
 
 type serveCommand struct {
 	shared
-	Addr  string `help:"Address."`
-	Quiet string `name:"quiet" setting:"quiet-file" help:"File for silence."`
+	Addr string `help:"Address."`
+
+	Voices string `help:"Folder."`
+	Quiet  string `name:"quiet" setting:"quiet-file" help:"File for silence."`
 }
 
 // parse runs a command line with a config file of the given content ("" for none)
@@ -113,6 +127,33 @@ func TestTableOfOneCommandOnly(t *testing.T) {
 	}
 }
 
+// A command below another has a table in that one's table, which needs no flags of its own
+// and may have the name of a key.
+func TestTableOfNestedCommand(t *testing.T) {
+	for _, tc := range []struct {
+		name, file, want string
+	}{
+		{"table", "[voices.add]\nconsent = \"c\"\nvoices = \"v\"\n", "c v"},
+		{"dotted keys", "voices.add.consent = \"c\"\nvoices.add.voices = \"v\"\n", "c v"},
+		{"table in a table", "[voices]\n[voices.add]\nconsent = \"c\"\n[serve]\nvoices = \"s\"\n", "c "},
+		{"table before top", "consent = \"top\"\n[voices.add]\nconsent = \"c\"\n", "c "},
+		{"key of that name", "voices = \"v\"\nconsent = \"top\"\n", "top v"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g, _, err := parse(t, tc.file, nil, "voices", "add")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.Voices.Add.Consent + " " + g.Voices.Add.Voices; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if _, _, err := parse(t, tc.file, nil, "say"); err != nil {
+				t.Errorf("another command: %v", err)
+			}
+		})
+	}
+}
+
 func TestValues(t *testing.T) {
 	p, seed := 0.5, int64(-1)
 	home, err := os.UserHomeDir()
@@ -159,6 +200,11 @@ func TestErrors(t *testing.T) {
 		{"unknown key in a table", "[say]\n\naddr = 1", nil, []string{"say"}, `c.toml:3: unknown key "addr" in table say`},
 		{"mistake in another command's table", "[serve]\nx = 1", nil, []string{"say"}, `c.toml:2: unknown key "x" in table serve`},
 		{"unknown table", "[sayy]\nvoice = \"x\"", nil, []string{"say"}, `c.toml:1: unknown table "sayy", did you mean say?`},
+		{"unknown table in a table", "[voices.ad]\nconsent = \"x\"", nil, []string{"say"}, `c.toml:1: unknown table "voices.ad", did you mean voices.add?`},
+		{"unknown key in a nested table", "[voices.add]\n\nconsnt = 1", nil, []string{"say"}, `c.toml:3: unknown key "consnt" in table voices.add, did you mean consent?`},
+		{"unknown table around a table", "\n\n[voicess.add]\nconsent = \"x\"", nil, []string{"say"}, `c.toml:3: unknown table "voicess", did you mean voices?`},
+		{"first mistake before a nested table's", "\na = 1\n[voices.add]\nb = 1", nil, []string{"say"}, `c.toml:2: unknown key "a"`},
+		{"another command's key in a table of tables", "[voices]\naddr = \"x\"", nil, []string{"say"}, `c.toml:2: unknown key "addr" in table voices`},
 		{"a value where a table stands", "say = 1", nil, []string{"say"}, `c.toml:1: unknown key "say"`},
 		{"a table where a value stands", "[voice]\nx = 1", nil, []string{"say"}, `c.toml:1: voice: wanted one text, number, true or false`},
 		{"array", "voice = [\"a\"]", nil, []string{"say"}, `c.toml:1: voice: wanted one text, number, true or false`},
@@ -231,6 +277,23 @@ func TestFileInTheUsersDirectory(t *testing.T) {
 		if g.Say.Voice != tc.want {
 			t.Errorf("voice is %q, want %q", g.Say.Voice, tc.want)
 		}
+	}
+}
+
+// The variable's ~/ is the home directory, as it is for the flag and for all other paths.
+func TestFileOfTheVariableAtHome(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	if err := os.WriteFile(filepath.Join(home, "x.toml"), []byte("voice = \"home\""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g, _, err := parse(t, "", []string{"MYNAH_CONFIG=~/x.toml"}, "say")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Say.Voice != "home" {
+		t.Errorf("voice is %q", g.Say.Voice)
 	}
 }
 
@@ -326,6 +389,7 @@ func TestTypos(t *testing.T) {
 func FuzzReadFile(f *testing.F) {
 	f.Add("voice = \"x\"\n[say]\ntop_p = 1\n")
 	f.Add("a.b.c = [1, {x = 2}]\n[[say]]\n")
+	f.Add("[voices.add]\nconsent = \"x\"\n[voices.ad.d]\n")
 	f.Add("say = 1979-05-27T07:32:00Z")
 	p, err := New(&grammar{}, nil)
 	if err != nil {

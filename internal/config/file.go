@@ -102,7 +102,7 @@ func (f *file) take(md *toml.MetaData, table string, entries map[string]toml.Pri
 	}
 	var sorted []entry
 	for key, p := range entries {
-		value, line := open(md, p)
+		value, line := open(md, p, maxTables)
 		sorted = append(sorted, entry{key, value, line})
 	}
 	slices.SortFunc(sorted, func(a, b entry) int { return a.line - b.line })
@@ -133,14 +133,15 @@ func (f *file) take(md *toml.MetaData, table string, entries map[string]toml.Pri
 
 // unknownKey words the refusal of a key, or of a table that is no command.
 func unknownKey(table, key string, known map[string][]string, isTable bool) string {
-	if isTable && table == "" {
+	if isTable {
 		var tables []string
 		for name := range known {
 			if name != "" {
 				tables = append(tables, name)
 			}
 		}
-		return fmt.Sprintf("unknown table %q%s", key, didYouMean(key, tables))
+		full := join(table, key)
+		return fmt.Sprintf("unknown table %q%s", full, didYouMean(full, tables))
 	}
 	in := ""
 	if table != "" {
@@ -171,12 +172,25 @@ func plain(value any) (string, error) {
 	return "", errors.New("wanted one text, number, true or false")
 }
 
-// open returns the value of a key and its line.
-func open(md *toml.MetaData, p toml.Primitive) (value any, line int) {
+// maxTables is how many tables deep a line is looked for: more than any command is.
+const maxTables = 8
+
+// open returns the value of a key and its line. A table that only its tables tell of, such as
+// codec in [codec.encode], is where the first of these is.
+func open(md *toml.MetaData, p toml.Primitive, depth int) (value any, line int) {
 	var o opener
 	var parse toml.ParseError
 	if errors.As(md.PrimitiveDecode(p, &o), &parse) {
 		line = parse.Position.Line
+	}
+	var inner map[string]toml.Primitive
+	if _, isTable := o.value.(map[string]any); !isTable || line > 0 || depth == 0 || md.PrimitiveDecode(p, &inner) != nil {
+		return o.value, line
+	}
+	for _, p := range inner {
+		if _, at := open(md, p, depth-1); at > 0 && (line == 0 || at < line) {
+			line = at
+		}
 	}
 	return o.value, line
 }

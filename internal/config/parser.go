@@ -76,7 +76,10 @@ func (p *Parser) readFile(trace *kong.Context) error {
 	}
 	name, _ := trace.FlagValue(trace.Flags()[i]).(string)
 	if name == "" {
-		name = p.resolver.variables[Variable(configFlag)]
+		var err error
+		if name, err = expandHome(p.resolver.variables[Variable(configFlag)]); err != nil {
+			return &Error{Variable(configFlag), err.Error()}
+		}
 	}
 	if name == "" {
 		name = DefaultPath()

@@ -77,6 +77,9 @@ func settings(app *kong.Application) map[string][]string {
 	var walk func(*kong.Node)
 	walk = func(n *kong.Node) {
 		table := path(n)
+		if _, ok := known[table]; !ok {
+			known[table] = nil // also of a command that only has commands below it: theirs are tables in its table
+		}
 		for _, flag := range n.Flags {
 			if flag.Name == helpFlag || flag.Name == configFlag {
 				continue

@@ -83,15 +83,25 @@ func decodePath(ctx *kong.DecodeContext, target reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	if rest, ok := strings.CutPrefix(s, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return fmt.Errorf("%q: the home directory is not known", s)
-		}
-		s = filepath.Join(home, rest)
+	if s, err = expandHome(s); err != nil {
+		return err
 	}
 	target.SetString(s)
 	return nil
+}
+
+// expandHome puts the home directory in the place of a leading ~/: shells do not do it in
+// files, nor everywhere in variables.
+func expandHome(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("%q: the home directory is not known", path)
+	}
+	return filepath.Join(home, rest), nil
 }
 
 func decodeInt(ctx *kong.DecodeContext, target reflect.Value) error {

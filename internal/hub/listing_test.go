@@ -128,6 +128,12 @@ func TestSelection(t *testing.T) {
 		{Selection{Include: []string{"*.json"}, Exclude: []string{"a/*"}}, "config.json b/c.json", "a/c.json a/b/c.json x.txt"},
 		{Selection{Include: []string{"a/"}}, "a/b a/b/c", "b a"},
 		{Selection{Exclude: []string{"*.safetensors"}}, "config.json", "model.safetensors speech_tokenizer/model.safetensors"},
+		// As Python's fnmatch reads sets.
+		{Selection{Include: []string{"[!a]*"}}, "b bc README.md", "a ab a/b"},
+		{Selection{Exclude: []string{"[!c]*.json"}}, "config.json model.safetensors", "vocab.json tokenizer.json"},
+		{Selection{Include: []string{"[^a]*"}}, "a ab ^b", "b bc"},
+		{Selection{Include: []string{"x[a!]y[!/]z"}}, "xayaz x!ybz", "xbyaz xay/z"},
+		{Selection{Include: []string{"[[!]x[!a-c]"}}, "[xd !xd", "ax [xa !xb"},
 	} {
 		for p := range strings.FieldsSeq(tc.takes) {
 			if !tc.s.takes(p) {
@@ -140,7 +146,7 @@ func TestSelection(t *testing.T) {
 			}
 		}
 	}
-	if (Selection{Include: []string{"["}}).Check() == nil || (Selection{Exclude: []string{"[a"}}).Check() == nil {
+	if (Selection{Include: []string{"["}}).Check() == nil || (Selection{Exclude: []string{"[a"}}).Check() == nil || (Selection{Exclude: []string{"[!"}}).Check() == nil {
 		t.Error("broken patterns were taken")
 	}
 }

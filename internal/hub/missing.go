@@ -40,7 +40,7 @@ func missingFile(dir string) string {
 	if name := missingSmall(has); name != "" {
 		return name
 	}
-	for _, sub := range []string{".", codecDir} {
+	for _, sub := range weightsDirs {
 		if name := missingWeights(dir, sub, has); name != "" {
 			return name
 		}
@@ -63,7 +63,23 @@ func missingSmall(has func(name string) bool) string {
 }
 
 // weightsFile is the name of weights in one file, and begins that of an index of shards.
-const weightsFile = "model" + weightsEnd
+const (
+	weightsFile = "model" + weightsEnd
+	indexEnd    = ".index.json"
+)
+
+// weightsDirs are the folders that have weights.
+var weightsDirs = []string{".", codecDir}
+
+// missingIndex looks for the weights of all folders, by the names that opening goes by.
+func missingIndex(has func(name string) bool) string {
+	for _, sub := range weightsDirs {
+		if whole := path.Join(sub, weightsFile); !has(whole) && !has(whole+indexEnd) {
+			return whole
+		}
+	}
+	return ""
+}
 
 // missingWeights looks for the weights of a folder: one file, or those of an index.
 func missingWeights(dir, sub string, has func(string) bool) string {
@@ -71,7 +87,7 @@ func missingWeights(dir, sub string, has func(string) bool) string {
 	if has(whole) {
 		return ""
 	}
-	data, err := readBounded(filepath.Join(dir, filepath.FromSlash(whole+".index.json")), maxIndex)
+	data, err := readBounded(filepath.Join(dir, filepath.FromSlash(whole+indexEnd)), maxIndex)
 	if err != nil {
 		return whole
 	}

@@ -47,8 +47,8 @@ func isDevice(name string) bool {
 }
 
 // Selection says which files of a repository are fetched. Patterns are those of
-// huggingface_hub: * and ? stand for slashes as well, and a pattern that ends in a slash is a
-// folder with all that is in it.
+// huggingface_hub: * and ? stand for slashes as well, [!a] is all but a, and a pattern that ends
+// in a slash is a folder with all that is in it.
 type Selection struct {
 	Include []string // those of a checkpoint if empty
 	Exclude []string
@@ -57,7 +57,7 @@ type Selection struct {
 // Check refuses patterns that cannot be read.
 func (s Selection) Check() error {
 	for _, p := range append(s.Include, s.Exclude...) {
-		if _, err := path.Match(p, ""); err != nil || len(p) > maxPath {
+		if _, err := path.Match(goPattern(p), ""); err != nil || len(p) > maxPath {
 			return fmt.Errorf("%.120q is no pattern, wanted one such as *.json", p)
 		}
 	}
@@ -114,6 +114,33 @@ func (s Selection) refusedOnly(files []File) (patterns []string) {
 	return patterns
 }
 
+// goPattern puts a pattern of Python into the terms of path.Match, which negates a set by ^ in
+// the place of !.
+func goPattern(pattern string) string {
+	var b strings.Builder
+	inSet := false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		b.WriteByte(c)
+		switch rest := pattern[i+1:]; {
+		case c == '\\' && rest != "": // what follows stands for itself
+			i++
+			b.WriteByte(rest[0])
+		case c == '[' && !inSet:
+			inSet = true
+			if strings.HasPrefix(rest, "!") {
+				i++
+				b.WriteByte('^')
+			} else if strings.HasPrefix(rest, "^") {
+				b.WriteByte('\\') // the ^ follows
+			}
+		case c == ']':
+			inSet = false
+		}
+	}
+	return b.String()
+}
+
 func matchesAny(patterns []string, p string) bool {
 	for _, pattern := range patterns {
 		if strings.HasSuffix(pattern, "/") {
@@ -121,7 +148,7 @@ func matchesAny(patterns []string, p string) bool {
 		}
 		// path.Match stops at slashes, which these patterns do not.
 		const slash = "\x00"
-		if ok, _ := path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(p, "/", slash)); ok {
+		if ok, _ := path.Match(strings.ReplaceAll(goPattern(pattern), "/", slash), strings.ReplaceAll(p, "/", slash)); ok {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -75,6 +76,9 @@ func (p *Pull) Run(ctx context.Context) error {
 	if err := p.files(ctx); err != nil {
 		return err
 	}
+	if err := p.checkWhole(); err != nil {
+		return err
+	}
 	if err := p.store.writeRef(p.plan.Name.revision(), p.plan.Commit); err != nil {
 		return err
 	}
@@ -105,7 +109,7 @@ func (p *Pull) nothingToDo(ctx context.Context) (bool, error) {
 	if !there || revision != p.plan.Commit && p.store.readRef(revision) != p.plan.Commit {
 		return false, nil
 	}
-	if err := p.checkConfig(); err != nil {
+	if err := cmp.Or(p.checkConfig(), p.checkWhole()); err != nil {
 		return false, err
 	}
 	if p.hub.options.Verify {
@@ -188,6 +192,9 @@ func (p *Pull) files(ctx context.Context) error {
 	if err := p.together(ctx, order[:large]); err != nil {
 		return err
 	}
+	if err := p.checkShards(); err != nil {
+		return err
+	}
 	for _, f := range order[large:] {
 		if err := p.file(ctx, f, p.hub.options.Connections); err != nil {
 			return err
@@ -198,7 +205,7 @@ func (p *Pull) files(ctx context.Context) error {
 
 // checkConfig refuses another kind of model, and one that lacks a file, before its weights are fetched.
 func (p *Pull) checkConfig() error {
-	if len(p.hub.options.Include) > 0 || len(p.hub.options.Exclude) > 0 {
+	if p.chosen() {
 		return nil
 	}
 	k, err := readKind(p.store.pointer(p.plan.Commit, configFile))
@@ -208,13 +215,48 @@ func (p *Pull) checkConfig() error {
 	if k.Type != runs {
 		return fmt.Errorf("%s: %s says model_type %.60q, Mynah runs %s; --include fetches all the same", p.plan.Name, configFile, k.Type, runs)
 	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(p.plan.Files, func(f File) bool { return f.Path == name })
+	return p.lacks(cmp.Or(missingSmall(p.has), missingIndex(p.has)))
+}
+
+// checkShards refuses a model whose index names weights that the hub has not, before those that
+// it has are fetched: the small files are there, and with them the index.
+func (p *Pull) checkShards() error {
+	if p.chosen() {
+		return nil
 	}
-	if name := missingSmall(has); name != "" {
-		return fmt.Errorf("%s: has no %s, so it is no checkpoint that Mynah runs; --include fetches all the same", p.plan.Name, name)
+	for _, sub := range weightsDirs {
+		index := filepath.Join(p.store.snapshot(p.plan.Commit), sub, weightsFile+indexEnd)
+		if !p.has(path.Join(sub, weightsFile)) && sizeOf(index) >= 0 {
+			if err := p.lacks(missingWeights(p.store.snapshot(p.plan.Commit), sub, p.has)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// checkWhole refuses what --model would not open, though all files of the hub are there.
+func (p *Pull) checkWhole() error {
+	if p.chosen() {
+		return nil
+	}
+	return p.lacks(p.store.missing(p.plan.Commit))
+}
+
+// chosen reports whether patterns chose the files: then what they come to is the user's to know.
+func (p *Pull) chosen() bool { return len(p.hub.options.Include) > 0 || len(p.hub.options.Exclude) > 0 }
+
+// has reports whether a file is one of the plan's.
+func (p *Pull) has(name string) bool {
+	return slices.ContainsFunc(p.plan.Files, func(f File) bool { return f.Path == name })
+}
+
+// lacks is the error about a file that the repository has not; "" is none.
+func (p *Pull) lacks(name string) error {
+	if name == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: has no %s, so it is no checkpoint that Mynah runs; --include fetches all the same", p.plan.Name, name)
 }
 
 // together fetches small files, each by one request.

@@ -379,6 +379,22 @@ func TestPullNotThere(t *testing.T) {
 	r.server.Put("org/other", "main", map[string][]byte{"config.json": []byte(`{"model_type": "llama"}`), "model.safetensors": random(1, 5000)})
 	r.server.Put("org/mute", "main", map[string][]byte{"config.json": []byte(`{"model_type": "qwen3_tts"}`), "model.safetensors": random(1, 5000)})
 	r.server.Put("org/empty", "main", map[string][]byte{"README.md": nil})
+	for name, change := range map[string]func(map[string][]byte){
+		"org/deaf": func(f map[string][]byte) { delete(f, "speech_tokenizer/model.safetensors") },
+		"org/renamed": func(f map[string][]byte) {
+			f["weights.safetensors"] = f["model.safetensors"]
+			delete(f, "model.safetensors")
+		},
+		"org/torn": func(f map[string][]byte) {
+			f["model-1.safetensors"] = f["model.safetensors"]
+			f["model.safetensors.index.json"] = []byte(`{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}`)
+			delete(f, "model.safetensors")
+		},
+	} {
+		files := checkpoint()
+		change(files)
+		r.server.Put(name, "main", files)
+	}
 	r.server.Put("org/pickle", "main", map[string][]byte{"config.json": []byte(`{}`), "model.bin": nil})
 	for name, want := range map[string]string{
 		"org/none":                             "org/none: " + r.server.Hub.Listener.Addr().String() + " has no such repository, or it is private and HF_TOKEN does not open it",
@@ -386,11 +402,28 @@ func TestPullNotThere(t *testing.T) {
 		"org/other":                            `org/other: config.json says model_type "llama", Mynah runs qwen3_tts; --include fetches all the same`,
 		"org/empty":                            "org/empty: has no config.json, so it is no checkpoint that Mynah runs",
 		"org/mute":                             "org/mute: has no vocab.json, so it is no checkpoint that Mynah runs; --include fetches all the same",
+		"org/deaf":                             "org/deaf: has no speech_tokenizer/model.safetensors, so it is no checkpoint that Mynah runs; --include fetches all the same",
+		"org/renamed":                          "org/renamed: has no model.safetensors, so it is no checkpoint that Mynah runs; --include fetches all the same",
+		"org/torn":                             "org/torn: has no model-2.safetensors, so it is no checkpoint that Mynah runs; --include fetches all the same",
 		"org/pickle":                           "org/pickle: has no weights as .safetensors, so it is no checkpoint that Mynah runs",
 		"org/voice@" + strings.Repeat("1", 40): "org/voice: the repository has no revision " + strings.Repeat("1", 40),
 	} {
 		if _, err := r.pull(name); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+	if sent := r.server.Sent.Load(); sent > 50_000 {
+		t.Errorf("%d bytes were sent for models that are not run", sent)
+	}
+	// With patterns it is fetched, and without them it is still no model.
+	for _, name := range []string{"org/deaf", "org/renamed", "org/torn"} {
+		r.options.Include = []string{"*"}
+		if _, err := r.pull(name); err != nil {
+			t.Error(err)
+		}
+		r.options.Include = nil
+		if _, err := r.pull(name); err == nil || !strings.Contains(err.Error(), ", so it is no checkpoint that Mynah runs") {
+			t.Errorf("%s is there, and not a model: error %v", name, err)
 		}
 	}
 	r.options.Include = []string{"*.py"}

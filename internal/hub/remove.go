@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,9 @@ type Removal struct {
 	Stay  int      // revisions of the repository that stay
 	Frees int64    // bytes, those of unfinished files included if nothing stays
 
-	store *store
+	store   *store
+	commits []string          // that were there when it was looked for
+	refs    map[string]string // and their names
 }
 
 // Removal looks for what a name means: all revisions of a repository if it names none.
@@ -28,7 +31,7 @@ func (s Settings) Removal(n Name) (*Removal, error) {
 	if info, err := os.Stat(st.dir); err != nil || !info.IsDir() {
 		return nil, notCached(fmt.Sprintf("%s is not in the cache %s", n, s.Cache))
 	}
-	r := &Removal{Repo: n.Repo, store: st}
+	r := &Removal{Repo: n.Repo, store: st, commits: st.commits(), refs: st.refs()}
 	if err := st.checkLinks(n.Repo); err != nil {
 		return nil, err
 	}
@@ -94,7 +97,8 @@ func (s *store) partialsOf(commit string) map[string]bool {
 	return digests
 }
 
-// Run removes it, unless it is being fetched. Names go before contents, so that an
+// Run removes it, unless it is being fetched, or other revisions or names are there than when
+// it was looked for: what is removed is what was shown. Names go before contents, so that an
 // interruption leaves no name without its content.
 func (r *Removal) Run() error {
 	locks, err := r.store.lockAll(r.Repo)
@@ -106,6 +110,9 @@ func (r *Removal) Run() error {
 			l.release()
 		}
 	}()
+	if !slices.Equal(r.commits, r.store.commits()) || !maps.Equal(r.refs, r.store.refs()) {
+		return fmt.Errorf("%s: the cache has changed since; nothing was removed", r.Repo)
+	}
 	if r.Stay == 0 {
 		return r.store.removeAll()
 	}

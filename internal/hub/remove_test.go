@@ -39,6 +39,51 @@ func TestRemoveLinks(t *testing.T) {
 	}
 }
 
+// What came into the cache after the removal was looked for, while somebody was being asked,
+// say, is not removed with it: neither another revision nor another name.
+func TestRemoveAfterChange(t *testing.T) {
+	for _, revision := range []string{"", "main"} {
+		t.Run("revision "+revision, func(t *testing.T) {
+			files := checkpoint()
+			r := newRig(t, files)
+			first := r.mustPull(repo)
+			look := func() *Removal {
+				t.Helper()
+				removal, err := r.settings.Removal(Name{repo, revision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return removal
+			}
+			refused := func(removal *Removal) {
+				t.Helper()
+				const want = "org/voice: the cache has changed since; nothing was removed"
+				if err := removal.Run(); err == nil || err.Error() != want {
+					t.Errorf("error %v, want %q", err, want)
+				}
+				r.holds(first, wanted(files))
+			}
+			before := look()
+			r.server.Put(repo, "v1", files) // a name of the same commit
+			r.mustPull(repo + "@v1")
+			refused(before)
+			before = look()
+			later := checkpoint()
+			later["vocab.json"] = []byte(`{"b": 1}`)
+			r.server.Put(repo, "v2", later)
+			second := r.mustPull(repo + "@v2")
+			refused(before)
+			r.holds(second, wanted(later))
+			if err := look().Run(); err != nil {
+				t.Error(err)
+			}
+			if _, err := r.settings.Find(Name{repo, "v2"}); (err == nil) != (revision == "main") {
+				t.Errorf("v2: %v", err)
+			}
+		})
+	}
+}
+
 // A blob that is a link itself frees nothing.
 func TestRemoveLinkedBlob(t *testing.T) {
 	files := checkpoint()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,8 +102,8 @@ func (c Cache) remember(memory map[string]known) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(c.Dir, digestsFile), func(w io.Writer) error {
-		_, err := w.Write(append(data, '\n'))
+	return replaceFile(filepath.Join(c.Dir, digestsFile), func(f *os.File) error {
+		_, err := f.Write(append(data, '\n'))
 		return err
 	})
 }
@@ -134,7 +133,7 @@ func (c Cache) Write(path string, h Header, tensors []safetensors.Tensor) error 
 		return err
 	}
 	h.Holds = MatricesOnly
-	if err := Write(context.Background(), path, h, nil, tensors); err != nil {
+	if err := Write(context.Background(), path, h, nil, tensors, nil); err != nil {
 		return err
 	}
 	c.sweep(h.Source, h.Packing)

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 )
 
@@ -161,9 +162,10 @@ func checksum(meta map[string]string, key string, tensors []safetensors.Tensor, 
 }
 
 // Write writes a packed file: aside first, then renamed, so that there is never half a
-// file of this name. files are the small files of a WholeModel. It stops with the
-// context.
-func Write(ctx context.Context, name string, h Header, files fs.FS, tensors []safetensors.Tensor) error {
+// file of this name. files are the small files of a WholeModel. check, unless it is nil, is
+// given the name of the file that was written aside: if it fails, what stood under the name
+// stays. It stops with the context.
+func Write(ctx context.Context, name string, h Header, files fs.FS, tensors []safetensors.Tensor, check func(aside string) error) error {
 	tensors = slices.Clone(tensors)
 	if files != nil {
 		small, err := embed(files)
@@ -183,7 +185,12 @@ func Write(ctx context.Context, name string, h Header, files fs.FS, tensors []sa
 		}
 		meta[c.key] = sum
 	}
-	return replaceFile(name, func(w io.Writer) error { return safetensors.Write(&stoppable{ctx, w}, tensors, meta) })
+	return replaceFile(name, func(f *os.File) error {
+		if err := safetensors.Write(&stoppable{ctx, f}, tensors, meta); err != nil || check == nil {
+			return err
+		}
+		return check(f.Name())
+	})
 }
 
 // stoppable is a writer that fails once its context has ended. It writes in pieces.
@@ -236,28 +243,17 @@ func readSmall(fsys fs.FS, name string) ([]byte, error) {
 	return data, err
 }
 
-// replaceFile writes a file aside and renames it.
-func replaceFile(name string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".mynah-*.tmp")
+// replaceFile writes a file aside and gives it its name once it is on the disk.
+func replaceFile(name string, write func(*os.File) error) error {
+	f, err := osfile.CreatePending(name)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
+	defer f.Abort()
+	if err := write(f.File); err != nil {
 		return err
 	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return f.Commit()
 }
 
 // smallFS is a file system of tensors of bytes. It has files only, no directories.

@@ -43,7 +43,7 @@ var tensors = []safetensors.Tensor{
 func write(t *testing.T, h Header) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "m.packed")
-	if err := Write(t.Context(), name, h, small, tensors); err != nil {
+	if err := Write(t.Context(), name, h, small, tensors, nil); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -158,11 +158,63 @@ func TestWriteLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if err := Write(ctx, filepath.Join(dir, "m"), header, small, tensors); !errors.Is(err, context.Canceled) {
+	if err := Write(ctx, filepath.Join(dir, "m"), header, small, tensors, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left %v, error %v", left, err)
+	}
+}
+
+// TestWriteChecks has the file that was written aside looked at: it is whole, and what stood
+// under the name stays until it is found right. A link to a file stays one.
+func TestWriteChecks(t *testing.T) {
+	dir := t.TempDir()
+	name, link := filepath.Join(dir, "m"), filepath.Join(dir, "link")
+	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	linked := os.Symlink("m", link) == nil
+	if !linked {
+		link = name
+	}
+	holds := func(files int) (content string) {
+		t.Helper()
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, err := os.ReadDir(dir); err != nil || linked && len(all) != files {
+			t.Errorf("the folder has %v, error %v", all, err)
+		}
+		return string(data)
+	}
+	wrong := errors.New("is wrong")
+	if err := Write(t.Context(), link, header, small, tensors, func(string) error { return wrong }); !errors.Is(err, wrong) {
+		t.Errorf("error %v", err)
+	}
+	if got := holds(2); got != "before" {
+		t.Errorf("after a failed check the file holds %.20q", got)
+	}
+	err := Write(t.Context(), link, header, small, tensors, func(aside string) error {
+		if got := holds(3); got != "before" {
+			t.Errorf("during the check the file holds %.20q", got)
+		}
+		f, err := Open(aside, packing)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return f.Verify(t.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if holds(2); !Is(name) {
+		t.Error("the file was not replaced")
+	}
+	if info, err := os.Lstat(link); err != nil || linked && info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is %v now, error %v", info.Mode(), err)
 	}
 }
 

@@ -98,7 +98,11 @@ func (r *batchReport) summary(s *batch.Result) {
 			note("%s: %.2f s of audio in %d chapters", j.File, j.Duration, len(j.Chapters))
 		}
 	}
-	if s.Nothing && s.Failed == 0 {
+	for _, file := range s.Edited {
+		r.program.warn(fmt.Sprintf("%s was changed since it was written and stays; remove it to have it written anew", file))
+	}
+	whole := s.Failed == 0 && s.Finished() == s.Total && (s.Joined == nil || s.Joined.Error == "")
+	if s.Nothing && whole {
 		note("nothing to do: all %d items are finished", s.Total)
 		return
 	}

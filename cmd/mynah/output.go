@@ -40,7 +40,7 @@ func (c *sayCommand) output(p *program) (output, error) {
 	if *format == "" {
 		*format = formatOf(o.path)
 	}
-	where := p.parser.Origin("output")
+	where := c.outputOrigin(p)
 	if err := overInput(where, o.path, c.File, c.Clone, c.CloneTextFile, c.Reference, c.Model, c.input); err != nil {
 		return o, err
 	}
@@ -83,10 +83,18 @@ func overInput(where, output string, inputs ...string) error {
 	return nil
 }
 
+// outputOrigin names where the output was given: a flag of say, the argument of codec decode.
+func (c *sayCommand) outputOrigin(p *program) string {
+	if c.input != "" {
+		return "<out>"
+	}
+	return p.parser.Origin("output")
+}
+
 // checkEncoding refuses what cannot be made here, as far as that does not depend on
 // the checkpoint.
 func (c *sayCommand) checkEncoding(p *program, e *audio.Encoding) error {
-	where := p.parser.Origin("output")
+	where := c.outputOrigin(p)
 	if c.Format != "" {
 		where = p.parser.Origin("format")
 	}

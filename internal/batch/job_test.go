@@ -378,6 +378,33 @@ func TestCaptionsFollow(t *testing.T) {
 	}
 }
 
+// Captions that somebody corrected stay, and are told of.
+func TestCorrectedCaptionsStay(t *testing.T) {
+	o := options(t.TempDir())
+	o.Captions = SRT
+	do(t, read(t, Text, "One.\nTwo.\n"), o, &fakeEngine{})
+	path := filepath.Join(o.Dir, "0002.srt")
+	if err := os.WriteFile(path, []byte("corrected"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r := do(t, read(t, Text, "One.\nTwo.\n"), o, &fakeEngine{})
+		if fmt.Sprint(r.Edited) != "[0002.srt]" || !r.Nothing || r.Failed != 0 {
+			t.Errorf("edited are %s: %+v", r.Edited, r)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != "corrected" {
+			t.Errorf("it holds %.20q, %v", data, err)
+		}
+	}
+	o.Captions = VTT // in another form
+	if r := do(t, read(t, Text, "One.\nTwo.\n"), o, &fakeEngine{}); fmt.Sprint(r.Edited) != "[0002.srt]" {
+		t.Errorf("edited are %s: %+v", r.Edited, r)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "corrected" {
+		t.Errorf("it holds %.20q, %v", data, err)
+	}
+}
+
 // The joined file's captions are no more written over than the joined file is.
 func TestStrangerBesideBook(t *testing.T) {
 	o := options(t.TempDir())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Result struct {
 	Failures []*Record // items that have no file, in the order of the input
 	CutItems []*Record // items that were cut at their bound, those of earlier runs included
 	Stale    []string  // files of earlier runs that belong to no item any more
+	Edited   []string  // captions that somebody has changed: they are left alone
 	Joined   *Record   // of a book; nil if it could not be joined
 	Nothing  bool      // there was nothing to do
 }
@@ -88,6 +90,7 @@ type run struct {
 	manifest *manifest
 	joined   *Record
 	stale    []string // files that belong to no item
+	edited   []string // captions that somebody has changed
 
 	mu      sync.Mutex // of all below, and of manifest and names in the folder
 	changed bool       // the folder
@@ -318,7 +321,10 @@ func (r *run) captions(record *Record, stem string) error {
 	}
 	name := stem + "." + string(form)
 	want := form.content(record.Segments)
-	if there, err := os.ReadFile(r.path(name)); err == nil && bytes.Equal(there, want) && record.Captions == name {
+	if there, err := os.ReadFile(r.path(name)); err == nil && record.Captions == name {
+		if !bytes.Equal(there, want) { // captions are what people correct
+			r.edited = append(r.edited, name)
+		}
 		return nil
 	}
 	if before := record.Captions; before != name {
@@ -326,12 +332,23 @@ func (r *run) captions(record *Record, stem string) error {
 		if err := r.manifest.add(record); err != nil {
 			return err
 		}
-		if before != "" { // in another form: no line would account for them any more
-			_ = os.Remove(r.path(before))
-		}
+		r.forgetCaptions(before, record)
 	}
 	r.changed = true
 	return writeWhole(r.opts.Disk, r.work("captions"), r.path(name), want)
+}
+
+// forgetCaptions removes captions that are there in another form now, for no line accounts
+// for them any more. Those that somebody has corrected stay.
+func (r *run) forgetCaptions(name string, record *Record) {
+	there, err := os.ReadFile(r.path(name))
+	switch form := Captions(strings.TrimPrefix(filepath.Ext(name), ".")); {
+	case name == "" || err != nil:
+	case bytes.Equal(there, form.content(record.Segments)):
+		_ = os.Remove(r.path(name))
+	default:
+		r.edited = append(r.edited, name)
+	}
 }
 
 // settle writes the manifest in the order of the input, if it is not so already. Lines of
@@ -380,7 +397,7 @@ func (r *run) settle() error {
 
 // result sums up.
 func (r *run) result() *Result {
-	s := &Result{Progress: r.Progress(), Joined: r.joined, Stale: r.stale, Nothing: !r.changed}
+	s := &Result{Progress: r.Progress(), Joined: r.joined, Stale: r.stale, Edited: r.edited, Nothing: !r.changed}
 	for _, t := range r.tasks {
 		switch {
 		case t.result == nil:

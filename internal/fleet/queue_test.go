@@ -775,3 +775,24 @@ func TestManyItems(t *testing.T) {
 	t.Logf("%d items in %v: heap of %d KiB after a third, %d KiB at the end, with server and workers", n, time.Since(begun), early>>10, late>>10)
 	empty(t, at(server.Addr()))
 }
+
+// A worker that may be idle for a second waits no longer for a server that has gone.
+func TestIdleWithoutServer(t *testing.T) {
+	t.Parallel()
+	server := natsServer(t)
+	h := employ(t, Server{URL: server.Addr(), Patience: time.Hour}, &engine{}, func(w *Worker) { w.Idle = 2 * time.Second })
+	if _, err := try(t.Context(), read(t, batch.Text, story(2)), jobOptions(t), queueFor(at(server.Addr()), nil)); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	ended := make(chan error, 1)
+	go func() { ended <- h.wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it still waits")
+	}
+}

@@ -184,6 +184,8 @@ func (s *shift) serve(ctx context.Context, station *batch.Station, n int) error 
 // restore makes again what is missing on the server. All stations use the consumer that
 // they have: a new one has the same name.
 func (s *shift) restore(ctx context.Context) error {
+	ctx, stop := s.untilIdle(ctx)
+	defer stop()
 	again := s.link.anew()
 	err := again.prepare(ctx)
 	if err == nil {
@@ -193,6 +195,21 @@ func (s *shift) restore(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// untilIdle is ctx, but ends when the worker has been idle for as long as it may: it waits
+// for no server that has gone longer than it would wait for work.
+func (s *shift) untilIdle(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	if s.Idle > 0 {
+		go func() {
+			for ctx.Err() == nil && !s.idle() {
+				rest(ctx, reconnectWait)
+			}
+			stop()
+		}()
+	}
+	return ctx, stop
 }
 
 func rest(ctx context.Context, d time.Duration) {

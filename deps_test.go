@@ -166,7 +166,9 @@ func TestDependencies(t *testing.T) {
 
 // TestRepositorySize keeps a clone small: the tracked files have a budget.
 func TestRepositorySize(t *testing.T) {
-	const budget = 90 << 20 // bytes
+	// Bytes. A tenth of it is there twice: the weights in tools/voice/archive are those of the
+	// voice that is to take the place of the embedded one, of twice its size.
+	const budget = 96 << 20
 	out, err := exec.Command("git", "ls-files", "-z").Output()
 	if err != nil {
 		t.Skip("no git checkout here")

@@ -1,10 +1,12 @@
 """Stage 2: the corpus text. Mixes the free text collections of SOURCES.md with sentences of our own into one fixed order.
 
     python corpus.py             # writes WORK/corpus/corpus.jsonl and WORK/corpus/random500.txt
+    python corpus.py --more N    # puts N further lines behind those that are there, of what they left
 
 A line is {"id", "kind", "voice", "text"}. Any prefix of the file has the same mixture of kinds and both voices, so that synthesis may stop
 anywhere. Sentences that share their words with a held-out one are left out.
 """
+import argparse
 import collections
 import glob
 import json
@@ -20,7 +22,7 @@ from teacher import MAX_PHONEMES
 
 SEED = 20261
 VOICES = ("af_heart", "am_michael")
-COUNT = 16000                       # sentences in the file, about 17 hours
+COUNT = 16000                       # sentences in the file, about 13 hours
 # Utterances of each kind in a hundred.
 MIXTURE = {"everyday": 33, "examples": 13, "chat": 8, "facts": 8, "numbers": 11, "written_numbers": 3, "abbreviations": 3, "names": 3, "lists": 3, "replies": 5,
            "templates": 3, "long": 7}
@@ -155,14 +157,26 @@ def coverage_order(pool, rng):
     return order
 
 
+def read(*name):
+    with open(paths.file("corpus", *name), encoding="utf-8") as f:
+        return [line.strip() for line in f]
+
+
 def main():
-    rng = random.Random(SEED)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--more", type=int, metavar="N")
+    more = parser.parse_args().more
+    old = [json.loads(line) for line in read("corpus.jsonl")] if more else []
+    count = more or COUNT
+    rng = random.Random(SEED + len(old))
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "heldout")
     held = set()
     for path in glob.glob(os.path.join(folder, "*.txt")):
         with open(path, encoding="utf-8") as f:
             held.update(key(line) for line in f)
-    seen = set(held)
+    if more:
+        held.update(key(line) for line in read("random500.txt"))
+    seen = held | {key(line["text"]) for line in old}
 
     def fresh(source, low, high):
         out, raw = [], 0
@@ -187,13 +201,14 @@ def main():
             del pools[kind]
     # 500 random sentences for the runaway test come out of the everyday pool before anything is chosen.
     rng.shuffle(pools["everyday"])
-    test = [s for s in pools["everyday"][:700] if len(s.split()) <= 30][:500]
-    pools["everyday"] = pools["everyday"][700:]
+    if not more:
+        test = [s for s in pools["everyday"][:700] if len(s.split()) <= 30][:500]
+        pools["everyday"] = pools["everyday"][700:]
     for kind in ("everyday", "examples", "chat", "facts", "long"):
         if kind in pools:
             pools[kind] = coverage_order(pools[kind], rng)
     for kind, make in templates.KINDS.items():
-        want, out = COUNT * MIXTURE[kind] // 100 + 50, []
+        want, out = count * MIXTURE[kind] // 100 + 50, []
         for _ in range(want * 20):
             text = make(rng)
             # Replies may repeat (there are few words), everything else may not.
@@ -207,7 +222,7 @@ def main():
         pools[kind] = out
     os.makedirs(paths.folder("corpus"), exist_ok=True)
     credit, taken, lines, dropped, turn = collections.Counter(), collections.Counter(), [], 0, collections.Counter()
-    while len(lines) < COUNT:
+    while len(lines) < count:
         live = [k for k in pools if taken[k] < len(pools[k])]
         if not live:
             break
@@ -223,12 +238,15 @@ def main():
             continue
         voice = VOICES[turn[kind] % len(VOICES)]
         turn[kind] += 1
-        lines.append({"id": len(lines), "kind": kind, "voice": voice, "text": text, "phones": len(said)})
-    with open(paths.file("corpus", "corpus.jsonl"), "w", encoding="utf-8") as f:
-        for line in lines:
+        lines.append({"id": len(old) + len(lines), "kind": kind, "voice": voice, "text": text, "phones": len(said)})
+    path = paths.file("corpus", "corpus.jsonl")
+    with open(path + ".tmp", "w", encoding="utf-8") as f:
+        for line in [*old, *lines]:
             f.write(json.dumps(line, ensure_ascii=False) + "\n")
-    with open(paths.file("corpus", "random500.txt"), "w", encoding="utf-8") as f:
-        f.write("\n".join(test) + "\n")
+    os.replace(path + ".tmp", path)
+    if not more:
+        with open(paths.file("corpus", "random500.txt"), "w", encoding="utf-8") as f:
+            f.write("\n".join(test) + "\n")
     phones = sum(x["phones"] for x in lines)
     types = len({w for x in lines for w in spoken.words(x["text"])})
     print(f"corpus: {len(lines)} sentences, {dropped} dropped, {types} word types, {phones} phonemes, about {phones / 14.5 / 3600:.1f} hours;", dict(taken))

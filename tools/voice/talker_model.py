@@ -202,6 +202,29 @@ def choose(logits, temperature, top_k, generator):
     return torch.multinomial(F.softmax(logits, -1), 1, generator=generator)[:, 0]
 
 
+def cached(layers, norm, x, at, caches, theta):
+    """Layers and norm over new rows x [B, t, d] at the positions at [B, t], with what caches [(keys, values)] hold before them."""
+    cos, sin = (v[:, None] for v in rotation(at, theta))
+    mask = torch.arange(caches[0][0].shape[2])[None, None, None] <= at[:, None, :, None]
+    for layer, (k, v) in zip(layers, caches):
+        x, _ = layer(x, cos, sin, mask, (k, v, at))
+    return norm(x)
+
+
+@torch.inference_mode()
+def residuals(model, hidden, first, temperature, top_k, generator):
+    """Whole frames [N, 16]: the predictor's fifteen steps after hidden [N, d] and its code 0, first [N]."""
+    p, theta, n = model.code_predictor, model.c["code_predictor_config"]["rope_theta"], len(first)
+    kv = model.c["code_predictor_config"]["num_key_value_heads"]
+    caches = [tuple(torch.zeros(n, kv, GROUPS + 1, 64) for _ in range(2)) for _ in p.model.layers]
+    frame, y, at = [first], torch.stack([hidden, model.model.codec_embedding(first)], 1), torch.tensor([[0, 1]]).expand(n, 2)
+    for g in range(GROUPS - 1):
+        y = cached(p.model.layers, p.model.norm, y, at, caches, theta)[:, -1]
+        frame.append(choose(p.lm_head[g](y), temperature, top_k, generator))
+        y, at = p.model.codec_embedding[g](frame[-1])[:, None], torch.full((n, 1), g + 2)
+    return torch.stack(frame, 1)
+
+
 @torch.inference_mode()
 def generate(model, tokenizer, special, texts, speaker, streaming=False, temperature=0.9, top_k=50, sub_temperature=0.9, sub_top_k=50, penalty=1.05, max_frames=400, seed=0):
     """Codes [T, 16] of each text and whether it ran into max_frames; the published sampling rules, batched."""
@@ -222,18 +245,10 @@ def generate(model, tokenizer, special, texts, speaker, streaming=False, tempera
         x[i, :len(r)] = r
     caches = [(torch.zeros(b, kv, total, 64), torch.zeros(b, kv, total, 64)) for _ in model.model.layers]
 
-    def run(layers, norm, x, at, caches, theta):
-        cos, sin = (v[:, None] for v in rotation(at, theta))
-        mask = torch.arange(caches[0][0].shape[2])[None, None, None] <= at[:, None, :, None]
-        for layer, (k, v) in zip(layers, caches):
-            x, _ = layer(x, cos, sin, mask, (k, v, at))
-        return norm(x)
-
-    theta, p_theta = model.c["rope_theta"], model.c["code_predictor_config"]["rope_theta"]
-    h = run(model.model.layers, model.model.norm, x, torch.arange(longest)[None].expand(b, longest), caches, theta)[torch.arange(b), lengths - 1]
+    theta = model.c["rope_theta"]
+    h = cached(model.model.layers, model.model.norm, x, torch.arange(longest)[None].expand(b, longest), caches, theta)[torch.arange(b), lengths - 1]
     allowed = torch.cat([torch.ones(ENTRIES, dtype=torch.bool), torch.arange(ENTRIES, VOCAB) == IDS["eos"]])
     done, out, seen = torch.zeros(b, dtype=torch.bool), [[] for _ in texts], torch.zeros(b, VOCAB, dtype=torch.bool)
-    p = model.code_predictor
     for t in range(max_frames):
         logits = model.codec_head(h)
         if penalty != 1:
@@ -247,17 +262,10 @@ def generate(model, tokenizer, special, texts, speaker, streaming=False, tempera
         if done.all():
             break
         first = first.clamp(max=ENTRIES - 1)
-        frame = [first]
-        small = [(torch.zeros(b, kv, GROUPS + 1, 64), torch.zeros(b, kv, GROUPS + 1, 64)) for _ in p.model.layers]
-        y, at = torch.stack([h, model.model.codec_embedding(first)], 1), torch.tensor([[0, 1]]).expand(b, 2)
-        for g in range(GROUPS - 1):
-            y = run(p.model.layers, p.model.norm, y, at, small, p_theta)[:, -1]
-            frame.append(choose(p.lm_head[g](y), sub_temperature, sub_top_k, gen))
-            y, at = p.model.codec_embedding[g](frame[-1])[:, None], torch.full((b, 1), g + 2)
-        frame = torch.stack(frame, 1)
+        frame = residuals(model, h, first, sub_temperature, sub_top_k, gen)
         for i in range(b):
             if not done[i]:
                 out[i].append(frame[i])
         follow = torch.stack([tr[t] if t < len(tr) else table[special["<tts_pad>"]] for tr in trails])
-        h = run(model.model.layers, model.model.norm, (model.frame(frame) + follow)[:, None], (lengths + t)[:, None], caches, theta)[:, 0]
+        h = cached(model.model.layers, model.model.norm, (model.frame(frame) + follow)[:, None], (lengths + t)[:, None], caches, theta)[:, 0]
     return [torch.stack(o) if o else torch.zeros(1, GROUPS, dtype=torch.long) for o in out], ~done

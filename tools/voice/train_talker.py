@@ -30,7 +30,7 @@ from talker_model import ENTRIES, GROUPS, IDS, TEACHER, Layer, Talker, config, p
 from train_codec import HELD_EVERY
 
 SEED = 3
-STREAMING = 0.45
+STREAMING = 0.5
 AUTO = 0.1                   # samples without a language tag
 POSITIONS = int(os.environ.get("MYNAH_VOICE_ROWS", 3200)) // WORLD      # of a batch, padding included
 NEAR = 4                     # groups that make speech understood (codebook.py hear): the predictor learns them in every step, from all frames,
@@ -262,7 +262,8 @@ def main():
         while True:
             data = load()
             train = [u for u in data if u["id"] % HELD_EVERY]
-            batches.held = [u for u in data if u["id"] % HELD_EVERY == 0]
+            batches.held = [u for u in data if u["id"] % HELD_EVERY == 0][:100]
+            batches.known = train[::max(1, len(train) // 100)][:100]
             order = sorted(train, key=lambda u: len(u["codes"]) + 0.5 * len(u["text"]) + random.random() * 8)
             out, now, longest = [], [], 0
             for u in order:
@@ -282,15 +283,17 @@ def main():
         os.replace(path + ".tmp", path)
 
     def check():
+        """Losses of the averaged weights on held-out text, and on text that they know."""
         twin = Talker(model.c).to(place).eval()
         twin.load_state_dict(average)
-        sums = []
-        with torch.no_grad():
-            for i in range(0, min(len(batches.held), 100), 20):
-                first, each, phone, _, _, right = losses(twin, helpers, sampler.collate([sampler.sample(u, False) for u in batches.held[i:i + 20]]), False, 0)
-                sums.append([float(first), float(each.mean()), float(phone), float(right), *each[[0, 1, 2, 6, 14]].tolist()])
-        if sums:
-            print(f"CHECK step {step} " + " ".join(f"{n} {v:.3f}" for n, v in zip(("first", "rest", "phone", "right", "g1", "g2", "g3", "g7", "g15"), np.mean(sums, 0))), flush=True)
+        for name, those in ("CHECK", batches.held), ("KNOWN", batches.known):
+            sums = []
+            with torch.no_grad():
+                for i in range(0, len(those), 20):
+                    first, each, phone, _, _, right = losses(twin, helpers, sampler.collate([sampler.sample(u, False) for u in those[i:i + 20]]), False, 0)
+                    sums.append([float(first), float(each.mean()), float(phone), float(right), *each[[0, 1, 2, 6, 14]].tolist()])
+            if sums:
+                print(f"{name} step {step} " + " ".join(f"{n} {v:.3f}" for n, v in zip(("first", "rest", "phone", "right", "g1", "g2", "g3", "g7", "g15"), np.mean(sums, 0))), flush=True)
 
     began, spent, first_step, shown, rows, source = time.time(), time.process_time(), step, {}, 0, batches()
     weights, side_weights = WEIGHTS.to(place), SIDES.to(place)

@@ -47,7 +47,7 @@ var layers = map[string][]string{
 	"internal/batch":       {"synth", "internal/audio", "internal/osfile", "internal/text", "internal/batch/loudness"},
 
 	"internal/batch/loudness": {},
-	"internal/fleet":          {"synth", "internal/batch"},
+	"internal/fleet":          {"synth", "internal/batch", "internal/osfile"},
 	"internal/hub":            {"internal/osfile"},
 	"internal/hub/hubtest":    {},
 	"internal/osfile":         {},

@@ -1,13 +1,12 @@
 package batch
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/mynah-tts/mynah/internal/audio"
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // Disk is what a job writes through. Tests have one that is full.
@@ -58,7 +57,7 @@ type diskError struct {
 	err  error
 }
 
-func (e *diskError) Error() string { return e.path + ": " + cause(e.err).Error() }
+func (e *diskError) Error() string { return e.path + ": " + osfile.Cause(e.err).Error() }
 func (e *diskError) Unwrap() error { return e.err }
 
 // onDisk marks an error as the disk's.
@@ -67,19 +66,6 @@ func onDisk(path string, err error) error {
 		return nil
 	}
 	return &diskError{path, err}
-}
-
-// cause strips operation and path from an error of package os.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
 }
 
 // writeWhole writes a small file so that it is there in full or not at all. aside is a

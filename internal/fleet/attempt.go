@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/batch"
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 const (
@@ -219,13 +220,13 @@ func (a *attempt) handIn(record *batch.Record, to batch.Files) error {
 func (a *attempt) upload(path, suffix string) (object, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 	}
 	defer f.Close()
 	h := sha256.New()
 	size, err := io.Copy(h, f)
 	if err != nil {
-		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 	}
 	o := object{Name: fmt.Sprintf("%s.%d.%s%s", a.job, a.index, rand.Text(), suffix), Bytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}
 	err = a.link.persistFor(a.hurry, transferTime(size), func(ctx context.Context) error {

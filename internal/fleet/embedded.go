@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // Embedded is a NATS server in this process.
@@ -43,7 +45,7 @@ func StartServer(listen, dir, token string) (*Embedded, error) {
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, reason(err))
+		return nil, fmt.Errorf("%s: %w", dir, osfile.Cause(err))
 	}
 	s, err := server.NewServer(&server.Options{
 		ServerName: "mynah", Host: host, Port: port, JetStream: true, StoreDir: dir, Authorization: token,

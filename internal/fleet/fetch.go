@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/batch"
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // fetch writes the files of a result. What is wrong with them is a voidError, what is wrong
@@ -36,7 +37,7 @@ func (q *Queue) file(ctx context.Context, from object, path string) error {
 	err := q.link.persistFor(ctx, transferTime(from.Bytes), func(ctx context.Context) error { return q.copy(ctx, from, path+half) })
 	if err == nil {
 		if err = q.brief.Disk.Rename(path+half, path); err != nil {
-			err = batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+			err = batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 		}
 	}
 	if err != nil {
@@ -59,11 +60,11 @@ func (q *Queue) file(ctx context.Context, from object, path string) error {
 func (q *Queue) copy(ctx context.Context, from object, path string) (err error) {
 	f, err := q.brief.Disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
-		return batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+		return batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 	}
 	defer func() {
 		if e := f.Close(); err == nil && e != nil {
-			err = batch.JobError(fmt.Errorf("%s: %w", path, reason(e)))
+			err = batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(e)))
 		}
 	}()
 	h := sha256.New()
@@ -75,7 +76,7 @@ func (q *Queue) copy(ctx context.Context, from object, path string) (err error) 
 		return &voidError{fmt.Errorf("its file has %d bytes and digest %.12s, its record says %d and %.12s", n, sum, from.Bytes, from.SHA256)}
 	}
 	if err := f.Sync(); err != nil {
-		return batch.JobError(fmt.Errorf("%s: %w", path, reason(err)))
+		return batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 	}
 	return nil
 }
@@ -112,7 +113,7 @@ type writer struct {
 func (w writer) Write(p []byte) (int, error) {
 	n, err := w.file.Write(p)
 	if err != nil {
-		err = batch.JobError(fmt.Errorf("%s: %w", w.path, reason(err)))
+		err = batch.JobError(fmt.Errorf("%s: %w", w.path, osfile.Cause(err)))
 	}
 	return n, err
 }

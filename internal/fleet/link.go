@@ -18,6 +18,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/mynah-tts/mynah/internal/osfile"
 )
 
 // Limits of what is kept on a server, so that a job that nobody goes on with does not stay.
@@ -115,7 +117,7 @@ func (s *Server) Connect(ctx context.Context, name string) (*Link, error) {
 	}
 	if s.Creds != "" {
 		if _, err := os.Stat(s.Creds); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Creds, reason(err))
+			return nil, fmt.Errorf("%s: %w", s.Creds, osfile.Cause(err))
 		}
 		opts = append(opts, nats.UserCredentials(s.Creds))
 	}
@@ -211,19 +213,6 @@ func CheckURL(urls string) error {
 		return fmt.Errorf("%s is no address of a NATS server, wanted is nats://HOST:PORT or tls://HOST:PORT", Where(each))
 	}
 	return nil
-}
-
-// reason strips operation and path from an error of package os.
-func reason(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
 }
 
 // Where is the server's URL without secrets.

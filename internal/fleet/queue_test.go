@@ -776,23 +776,17 @@ func TestManyItems(t *testing.T) {
 	empty(t, at(server.Addr()))
 }
 
-// A worker that may be idle for a second waits no longer for a server that has gone.
-func TestIdleWithoutServer(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	h := employ(t, Server{URL: server.Addr(), Patience: time.Hour}, &engine{}, func(w *Worker) { w.Idle = 2 * time.Second })
-	if _, err := try(t.Context(), read(t, batch.Text, story(2)), jobOptions(t), queueFor(at(server.Addr()), nil)); err != nil {
-		t.Fatal(err)
+// What a worker asks of a server that has gone ends when the worker has been idle for as long
+// as it may, and not while it has something to do.
+func TestUntilIdle(t *testing.T) {
+	s := &shift{Worker: &Worker{Idle: time.Millisecond}, busy: map[string]int{}, latest: time.Now()}
+	s.start("a job")
+	ctx, stop := s.untilIdle(t.Context())
+	defer stop()
+	time.Sleep(20 * time.Millisecond)
+	if ctx.Err() != nil {
+		t.Error("it ended while the worker was busy")
 	}
-	server.Stop()
-	ended := make(chan error, 1)
-	go func() { ended <- h.wait() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("it still waits")
-	}
+	s.end("a job")
+	<-ctx.Done()
 }

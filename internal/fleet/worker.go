@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/batch"
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -92,7 +93,7 @@ func (l *Link) Work(ctx, hurry context.Context, w Worker) error {
 	w.Lease, w.fetchTime = cmp.Or(w.Lease, DefaultLease), cmp.Or(w.fetchTime, fetchTime)
 	s := &shift{Worker: &w, link: l, hurry: hurry, busy: map[string]int{}, latest: time.Now()}
 	if err := os.MkdirAll(w.Dir, 0o700); err != nil {
-		return fmt.Errorf("%s: %w", w.Dir, reason(err))
+		return fmt.Errorf("%s: %w", w.Dir, osfile.Cause(err))
 	}
 	defer os.RemoveAll(w.Dir)
 	if err := s.consume(ctx); err != nil {

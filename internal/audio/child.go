@@ -79,7 +79,7 @@ type child struct {
 	copied chan struct{} // closed when nothing more is written
 	made   bool          // something came out; read after copied is closed
 	failed error         // of the writer; read after copied is closed
-	given  bool          // samples went in
+	given  bool          // there were samples to go in
 	ended  bool
 	err    error // how it ended
 }
@@ -138,6 +138,7 @@ func (c *child) copy(w io.Writer, out io.Reader) {
 }
 
 func (c *child) write(samples []float32) (err error) {
+	c.given = c.given || len(samples) > 0 // also if the child has ended before
 	select {
 	case <-c.copied:
 		return c.early()
@@ -146,7 +147,6 @@ func (c *child) write(samples []float32) (err error) {
 	if c.bytes, err = AppendPCM16(c.bytes[:0], samples); err != nil {
 		return err
 	}
-	c.given = c.given || len(samples) > 0
 	if _, err := c.in.Write(c.bytes); err != nil {
 		return c.early()
 	}

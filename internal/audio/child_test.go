@@ -226,23 +226,28 @@ func TestChildFails(t *testing.T) {
 		{"killed", "kill -9 $$", "ffmpeg: signal: killed"},
 	} {
 		fakeChild(t, test.script)
-		s, err := NewStream(io.Discard, Opus, 24000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 100 {
-			if err = s.Write(noise(1920, 1)); err != nil {
-				break
+		for _, before := range []bool{false, true} { // its end is noticed before the first sample, or when it comes
+			s, err := NewStream(io.Discard, Opus, 24000)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if err == nil {
-			err = s.Close()
-		}
-		if want := "audio: stream: " + test.says; err == nil || err.Error() != want {
-			t.Errorf("%s: error %v, wanted %q", test.name, err, want)
-		}
-		if end := s.Close(); end != err || !gone(s) {
-			t.Errorf("%s: Close gives %v, wanted the same error and no process", test.name, end)
+			if before && test.name != "at the end" { // that one waits for samples
+				<-s.(*stream).body.(*child).copied
+			}
+			for range 100 {
+				if err = s.Write(noise(1920, 1)); err != nil {
+					break
+				}
+			}
+			if err == nil {
+				err = s.Close()
+			}
+			if want := "audio: stream: " + test.says; err == nil || err.Error() != want {
+				t.Errorf("%s (%v): error %v, wanted %q", test.name, before, err, want)
+			}
+			if end := s.Close(); end != err || !gone(s) {
+				t.Errorf("%s (%v): Close gives %v, wanted the same error and no process", test.name, before, end)
+			}
 		}
 	}
 }

@@ -347,8 +347,15 @@ func (q *Queue) ask(ctx context.Context, o *batch.Order) (*resultMessage, error)
 	if err == nil && there != nil {
 		return there, nil
 	}
+	isNew := false
 	if err == nil {
-		err = q.publish(calls, w)
+		isNew, err = q.publish(calls, w)
+	}
+	if err == nil && isNew { // or a worker of an earlier run has come to its end in between
+		if there, _, _ = q.link.result(calls, q.job, o.Index); there != nil { // what cannot be read now arrives or is inspected
+			q.recall(calls, o.Index)
+			return there, nil
+		}
 	}
 	switch {
 	case q.ctx.Err() != nil:
@@ -368,13 +375,13 @@ func (q *Queue) ask(ctx context.Context, o *batch.Order) (*resultMessage, error)
 	}
 }
 
-// publish puts an order on the queue. One that is there already is this one. Each time it
-// has an id of its own: the server swallows what it knows by its id, also when that order
-// is gone.
-func (q *Queue) publish(ctx context.Context, w *wait) error {
+// publish puts an order on the queue, and reports whether it is new: one that is there
+// already is this one. Each time it has an id of its own: the server swallows what it knows
+// by its id, also when that order is gone.
+func (q *Queue) publish(ctx context.Context, w *wait) (isNew bool, err error) {
 	m, err := pack(workOf(q.model, q.job, w.order.Index), orderMessage{w.order, q.opts.Tries})
 	if err != nil {
-		return err
+		return false, err
 	}
 	q.mu.Lock()
 	q.ordered[w.order.Index]++
@@ -382,7 +389,7 @@ func (q *Queue) publish(ctx context.Context, w *wait) error {
 	q.mu.Unlock()
 	err = q.link.persist(ctx, func(ctx context.Context) error {
 		_, err := q.link.js.PublishMsg(ctx, m, jetstream.WithMsgID(id), jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
-		if taken(err) {
+		if isNew = err == nil; taken(err) {
 			return nil
 		}
 		return err
@@ -390,7 +397,7 @@ func (q *Queue) publish(ctx context.Context, w *wait) error {
 	q.mu.Lock()
 	w.sent = w.sent || err == nil // what could not be ordered again is still to be inspected
 	q.mu.Unlock()
-	return err
+	return isNew, err
 }
 
 // arrived takes a result from the stream.

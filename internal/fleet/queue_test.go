@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/audio"
@@ -534,6 +535,78 @@ func TestVoidResults(t *testing.T) {
 	empty(t, at(server.Addr()))
 }
 
+// slow is a queue whose first order is on its way for as long as a worker takes to get it,
+// and then comes again.
+type slow struct {
+	*Queue
+	meanwhile func()
+}
+
+type slowStream struct {
+	jetstream.JetStream
+	meanwhile func()
+}
+
+func (s slow) Begin(ctx context.Context, b batch.Brief) error {
+	err := s.Queue.Begin(ctx, b)
+	s.link.js = slowStream{s.link.js, sync.OnceFunc(s.meanwhile)}
+	return err
+}
+
+func (s slowStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if _, err := s.JetStream.PublishMsg(ctx, m); err != nil {
+		return nil, err
+	}
+	s.meanwhile()
+	return s.JetStream.PublishMsg(ctx, m, opts...)
+}
+
+// An order that another worker finishes between the look at its result and its publication
+// does not stay on the queue, to be spoken again.
+func TestFinishedMeanwhile(t *testing.T) {
+	t.Parallel()
+	server := natsServer(t)
+	o := jobOptions(t)
+	want := local(t, read(t, batch.Text, story(1)), o)
+	link, err := (&Server{URL: server.Addr(), Patience: time.Second}).Connect(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	queued := func() uint64 {
+		info, err := link.work.Info(t.Context())
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		return info.State.Msgs
+	}
+	e := &engine{}
+	q := slow{queueFor(at(server.Addr()), nil), func() {
+		h := employ(t, at(server.Addr()), e, nil)
+		for queued() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := h.stop(); err != nil {
+			t.Error(err)
+		}
+	}}
+	o.Done = func(*batch.Record) {
+		if n := queued(); n > 0 {
+			t.Errorf("%d orders are on the queue that have a result", n)
+		}
+	}
+	j, err := batch.NewJob(read(t, batch.Text, story(1)), o)
+	if err == nil {
+		_, err = j.RunBy(t.Context(), q)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, contents(t, o.Dir), want)
+	empty(t, at(server.Addr()))
+}
+
 // tornDisk is full in the midst of files whose path has something in it.
 type tornDisk struct {
 	quickDisk
@@ -714,6 +787,9 @@ func TestDrain(t *testing.T) {
 		e := &engine{delay: time.Hour}
 		h := employ(t, at(server.Addr()), e, one)
 		for e.calls.Load() == 0 {
+			if len(done) > 0 {
+				t.Fatalf("the job has ended: %v", <-done)
+			}
 			time.Sleep(time.Millisecond)
 		}
 		h.hurry()

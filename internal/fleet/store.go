@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,51 +31,47 @@ func isFullServer(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == insufficientStorage || api.ErrorCode == accountLimitExceeded)
 }
 
-// prepare makes what is not there of bucket and streams. What is there is taken as it is:
-// an operator may have chosen other limits, or copies on several servers. What was made in
-// vain is removed again: it would keep its room.
+// prepare makes what is not there of bucket and streams, and gives what was made the room
+// that the server has. What is there is taken as it is: an operator may have chosen other
+// limits, or copies on several servers.
+//
+// Others may do the same at the same time. Hence everything is made as small as it may be
+// and then enlarged: a size that is refused changes nothing, where a stream that is made too
+// large for the others to fit in would have to be removed under whoever has found it.
 func (l *Link) prepare(ctx context.Context) error {
-	for share := int64(1); ; share *= 2 {
-		made, err := l.prepareShare(ctx, share)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
-			return fmt.Errorf("NATS server %s: it has no JetStream (a server that is started with -js has)", l.where)
-		}
+	made, err := l.make(ctx)
+	switch {
+	case err == nil:
+		err = l.enlarge(ctx)
+	case isFullServer(err): // what was made in vain would keep its room
 		for _, stream := range made {
 			_ = l.persist(ctx, func(ctx context.Context) error { return l.js.DeleteStream(ctx, stream) }) // the first error is the one to tell
 		}
-		if !isFullServer(err) {
-			return fmt.Errorf("NATS server %s: %w", l.where, err)
-		}
-		if audioBytes/share <= leastBytes {
-			return fmt.Errorf("NATS server %s: its JetStream has no room for %d MiB of files and orders: %w", l.where, 3*leastBytes>>20, err)
-		}
+		return fmt.Errorf("NATS server %s: its JetStream has no room for %d MiB of files and orders: %w", l.where, 3*leastBytes>>20, err)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("NATS server %s: it has no JetStream (a server that is started with -js has)", l.where)
 	}
+	if err != nil {
+		return fmt.Errorf("NATS server %s: %w", l.where, err)
+	}
+	return nil
 }
 
-// prepareShare makes what is not there, each with its share of the bytes. It returns the
-// names of the streams that it has made.
-func (l *Link) prepareShare(ctx context.Context, share int64) (made []string, err error) {
-	isNew := false
-	make := func(what, stream string, create func(ctx context.Context) error) error {
-		isNew = false
-		if err := l.persist(ctx, create); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		if isNew {
-			made = append(made, stream)
-		}
-		return nil
-	}
-	err = make("bucket "+bucket, "OBJ_"+bucket, func(ctx context.Context) (err error) {
-		// It is looked for first: a server without room says so of what is there, too.
+// ours begins the description of what was made here, and not by an operator.
+const ours = "Mynah: "
+
+// make makes what is not there, of leastBytes each, and returns the names of the streams
+// that it has made. It looks for each first: a server without room says so of what is there,
+// too.
+func (l *Link) make(ctx context.Context) (made []string, err error) {
+	err = l.persist(ctx, func(ctx context.Context) (err error) {
 		if l.objects, err = l.js.ObjectStore(ctx, bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
 			l.objects, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
-				Bucket: bucket, Description: "Mynah: files of items", TTL: keepFor, MaxBytes: max(leastBytes, audioBytes/share), Storage: jetstream.FileStorage,
+				Bucket: bucket, Description: ours + "files of items", TTL: keepFor, MaxBytes: leastBytes, Storage: jetstream.FileStorage,
 			})
-			isNew = err == nil
+			if err == nil {
+				made = append(made, "OBJ_"+bucket)
+			}
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) { // in between
 			l.objects, err = l.js.ObjectStore(ctx, bucket)
@@ -83,33 +81,74 @@ func (l *Link) prepareShare(ctx context.Context, share int64) (made []string, er
 		}
 		return err
 	})
+	if err != nil {
+		return made, fmt.Errorf("bucket %s: %w", bucket, err)
+	}
 	for _, c := range []struct {
 		jetstream.StreamConfig
 		to *jetstream.Stream
 	}{
 		{jetstream.StreamConfig{
-			Name: workStream, Subjects: []string{workSubject + ".*.*.*"}, Retention: jetstream.WorkQueuePolicy, Description: "Mynah: items to be spoken",
+			Name: workStream, Subjects: []string{workSubject + ".*.*.*"}, Retention: jetstream.WorkQueuePolicy, Description: ours + "items to be spoken",
 		}, &l.work},
 		{jetstream.StreamConfig{
 			Name: doneStream, Subjects: []string{doneSubject + ".*.*", begunSubject + ".*.*"}, Retention: jetstream.LimitsPolicy,
-			Description: "Mynah: what was begun, and what came of it",
+			Description: ours + "what was begun, and what came of it",
 		}, &l.done},
 	} {
-		if err != nil {
-			return made, err
-		}
-		c.Storage, c.MaxAge, c.Discard, c.Duplicates = jetstream.FileStorage, keepFor, jetstream.DiscardNew, duplicateWindow
-		c.MaxBytes = max(leastBytes, streamBytes/share)
-		err = make("stream "+c.Name, c.Name, func(ctx context.Context) (err error) {
+		c.Storage, c.MaxAge, c.Discard, c.Duplicates, c.MaxBytes = jetstream.FileStorage, keepFor, jetstream.DiscardNew, duplicateWindow, leastBytes
+		err := l.persist(ctx, func(ctx context.Context) (err error) {
 			if *c.to, err = l.js.Stream(ctx, c.Name); errors.Is(err, jetstream.ErrStreamNotFound) {
-				*c.to, err = l.js.CreateStream(ctx, c.StreamConfig)
-				isNew = err == nil
+				if *c.to, err = l.js.CreateStream(ctx, c.StreamConfig); err == nil {
+					made = append(made, c.Name)
+				}
 			}
-			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // in between
 				*c.to, err = l.js.Stream(ctx, c.Name)
 			}
 			return err
 		})
+		if err != nil {
+			return made, fmt.Errorf("stream %s: %w", c.Name, err)
+		}
 	}
-	return made, err
+	return made, nil
+}
+
+// enlarge gives what is still as small as it was made its share of the bytes, the largest
+// for which all of them fit into the server's room.
+func (l *Link) enlarge(ctx context.Context) error {
+	type small struct {
+		stream *jetstream.Stream
+		bytes  int64
+	}
+	all := []small{{&l.audio, audioBytes}, {&l.work, streamBytes}, {&l.done, streamBytes}}
+	all = slices.DeleteFunc(all, func(s small) bool {
+		c := (*s.stream).CachedInfo().Config
+		return c.MaxBytes != leastBytes || !strings.HasPrefix(c.Description, ours)
+	})
+	for share := int64(1); audioBytes/share >= leastBytes; share *= 2 {
+		full := false
+		for _, s := range all {
+			err := l.persist(ctx, func(ctx context.Context) error {
+				config := (*s.stream).CachedInfo().Config
+				config.MaxBytes = max(leastBytes, s.bytes/share)
+				changed, err := l.js.UpdateStream(ctx, config)
+				if err == nil {
+					*s.stream = changed
+				}
+				return err
+			})
+			if full = isFullServer(err); full {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("stream %s: %w", (*s.stream).CachedInfo().Config.Name, err)
+			}
+		}
+		if !full {
+			return nil
+		}
+	}
+	return nil // they stay as they are
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,6 +75,47 @@ func TestRoom(t *testing.T) {
 			t.Errorf("stream %s is left", stream.Config.Name)
 		}
 	})
+}
+
+// TestRoomTogether has many begin at once with a server that has too little room for
+// everything as large as it may be: nobody removes what another has found.
+func TestRoomTogether(t *testing.T) {
+	const room = 2 << 30
+	for range 5 {
+		s := small(t, room)
+		var all sync.WaitGroup
+		links := make([]*Link, 8)
+		for i := range links {
+			all.Go(func() {
+				link, err := s.Connect(t.Context(), "test")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				links[i] = link
+			})
+		}
+		all.Wait()
+		sum := int64(0)
+		for i, link := range links {
+			if link == nil {
+				continue
+			}
+			defer link.Close()
+			for _, stream := range []jetstream.Stream{link.audio, link.work, link.done} {
+				found := stream.CachedInfo()
+				info, err := stream.Info(t.Context())
+				if err != nil || !info.Created.Equal(found.Created) {
+					t.Errorf("%s that was found is not there any more: %v", found.Config.Name, err)
+				} else if i == 0 {
+					sum += info.Config.MaxBytes
+				}
+			}
+		}
+		if sum > room || sum < room/8 {
+			t.Errorf("%d MiB of %d are reserved", sum>>20, room>>20)
+		}
+	}
 }
 
 // TestWaitsAtStart connects to a server that is there after a while, and not to one whose

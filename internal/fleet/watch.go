@@ -159,7 +159,7 @@ func (q *Queue) again(ctx context.Context, w *wait) {
 	still := q.waiting[w.order.Index] == w && len(w.ready) == 0
 	q.mu.Unlock()
 	if still {
-		_ = q.publish(ctx, w) // the next inspection sees that it is not there
+		_, _ = q.publish(ctx, w) // the next inspection sees that it is not there
 	}
 }
 

@@ -71,10 +71,10 @@ func TestSettings(t *testing.T) {
 		t.Errorf("sampling %s", got)
 	}
 	js[bool](s, `(() => { document.querySelector("#more").open = true; document.querySelector("#defaults").click(); const f = document.querySelector("#composer").elements;
-		f.seed.value = ""; f.instructions.value = ""; return f.seed.dispatchEvent(new Event("input", {bubbles: true})); })()`)
+		f.seed.value = ""; f.instructions.value = ""; f.language.value = ""; return f.seed.dispatchEvent(new Event("input", {bubbles: true})); })()`)
 	s.speak("Hello there.")
 	s.whole()
-	if r := s.engine.spoken[1]; r.Instruct != "" || r.Sampling.Temperature != nil || r.Voice != "high" {
+	if r := s.engine.spoken[1]; r.Instruct != "" || r.Language != "" || r.Sampling.Temperature != nil || r.Voice != "high" {
 		t.Errorf("request %+v", r)
 	}
 	s.click("#keep-seed")
@@ -418,4 +418,7 @@ func TestCloning(t *testing.T) {
 		return document.querySelector("#clone").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data}));
 	})()`)
 	s.until(`/0:03.0/.test(document.querySelector("#clone").textContent)`)
+	if got := code(); strings.Contains(got, "It beeps.") || !strings.Contains(got, `"x_vector_only_mode": true`) {
+		t.Errorf("the words of the recording are said of the file:\n%s", got)
+	}
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { byId } from "./browser.mjs";
+import { byId, ticks } from "./browser.mjs";
 import { settled } from "./fake.mjs";
 import { Clone } from "../static/page/clone.js";
 
@@ -133,4 +133,90 @@ test("the file that was chosen last is the voice, whichever is read first, and w
     assert.deepEqual([heard(clone), clone.sound, note.textContent], [2, sound, said]);
     assert.equal(told.at(-1).ref_audio, sound);
   }
+});
+
+test("a voice is sent whole or not at all: up to a minute, which a message holds, and from a second on", async () => {
+  for (const seconds of [1, 30.5, 60]) {
+    const { clone, told } = offered();
+    clone.words.value = "All that is said.";
+    clone.take(file(3));
+    await settled();
+    await decoded(3, seconds);
+    const { ref_audio, ref_text } = told.at(-1);
+    assert.equal(ref_text, "All that is said.");
+    assert.equal(Buffer.from(ref_audio, "base64").length, 44 + 2 * RATE * seconds);
+    assert.match(clone.note.textContent, /^\d:\d\d\.\d$/);
+    const others = 2 * 4096 * 4; // ref_text and instructions at their longest
+    assert.ok(JSON.stringify(told.at(-1)).length + others < 4 << 20, "the server's --max-body");
+  }
+  for (const [seconds, note] of [[0.5, /too short/], [60.5, /^That is 1:00\.5 long, and at most 60 seconds can be sent\.$/], [125, /2:05\.0/]]) {
+    const { clone, told } = offered();
+    clone.take(file(3));
+    await settled();
+    await decoded(3, seconds);
+    assert.match(clone.note.textContent, note);
+    assert.deepEqual([told.at(-1), clone.pcm, clone.hear.hidden], [{}, null, true]);
+  }
+});
+
+test("a file that is refused leaves no voice of before to speak in its place", async () => {
+  const { clone, told } = offered();
+  clone.take(file(1));
+  await settled();
+  await decoded(1);
+  clone.take(file(2));
+  await settled();
+  await decoded(2, 61);
+  assert.match(clone.note.textContent, /at most 60/);
+  assert.deepEqual([told.at(-1), clone.pcm], [{}, null]);
+});
+
+test("the words of one voice are never said to be in another", async () => {
+  const { clone, told, microphone } = offered();
+  const fields = () => { const { ref_text = null, x_vector_only_mode = false } = told.at(-1); return [ref_text, x_vector_only_mode]; };
+  const write = (words) => { clone.words.value = words; clone.words.fire("input"); };
+  const choose = async (which) => { clone.take(file(which)); await settled(); await decoded(which); };
+  const record = async () => {
+    clone.toggle();
+    await microphone.allow();
+    return async () => { clone.toggle(); await settled(); await decoded(9); };
+  };
+  write("One.");
+  await choose(1);
+  assert.deepEqual(fields(), ["One.", false], "written before");
+  await choose(2);
+  assert.deepEqual(fields(), [null, true], "of the file before");
+  write("Two.");
+  clone.clear();
+  await choose(3);
+  assert.deepEqual(fields(), [null, true], "of one that was forgotten");
+  write("Three.");
+  let stop = await record();
+  assert.deepEqual(told.at(-1), {}, "while another is recorded");
+  write("Spoken.");
+  await stop();
+  assert.deepEqual(fields(), ["Spoken.", false], "written while it was recorded");
+  stop = await record();
+  await stop();
+  assert.deepEqual(fields(), ["Spoken.", false], "recorded once more");
+  await choose(4);
+  assert.deepEqual(fields(), [null, true], "of a recording");
+});
+
+test("a recording that ends by itself says so", async () => {
+  const { clone, microphone } = offered();
+  const { now } = performance;
+  ticks.length = 0;
+  clone.toggle();
+  await microphone.allow();
+  performance.now = () => now.call(performance) + 31_000;
+  try {
+    ticks[0]();
+  } finally {
+    performance.now = now;
+  }
+  assert.deepEqual([Recorder.all[0].state, microphone.on], ["inactive", 0]);
+  await settled();
+  await decoded(9, 30);
+  assert.equal(clone.note.textContent, "0:30.0: recordings end at 30 s");
 });

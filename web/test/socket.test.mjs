@@ -27,7 +27,7 @@ test("a text is configured, sent and heard", async () => {
   utterance.write("Hello.");
   utterance.end();
   await settled();
-  assert.deepEqual(socket.sent[0], { type: "session.config", voice: "a", language: "Auto", seed: 3, speed: 1 });
+  assert.deepEqual(socket.sent[0], { type: "session.config", voice: "a", language: "", seed: 3, speed: 1 });
   assert.deepEqual(socket.types(), ["session.config", "input.text", "input.done"]);
   socket.say({ type: "session.updated" });
   socket.say({ type: "audio.start", utterance_index: 0, seed: 3 });
@@ -179,7 +179,18 @@ test("settings that are gone need a new connection, for the server keeps what it
 });
 
 test("every setting that can be unset has the value that does so", () => {
-  assert.deepEqual(configuration({}), { voice: "default", language: "Auto", seed: -1, speed: 1 });
+  assert.deepEqual(configuration({}), { voice: "default", language: "", seed: -1, speed: 1 });
+});
+
+test("a language is only named if one is, so that a voice that is kept speaks its own", () => {
+  assert.equal(configuration({ voice: "anna" }).language, "");
+  assert.equal(configuration({ voice: "anna", language: "Auto" }).language, "Auto");
+});
+
+test("whatever format is asked for, audio comes as the samples that are played", () => {
+  for (const settings of [{ response_format: "mp3" }, { response_format: "wav", stream_format: "sse" }]) {
+    assert.deepEqual(configuration({ ...settings, sample_rate: 8000 }), { ...configuration({}), sample_rate: 8000 });
+  }
 });
 
 test("endings are sentences", () => {

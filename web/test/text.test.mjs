@@ -35,7 +35,7 @@ const hostile = `It's "5 > 3" & \\ $HOME \`id\`\n</script>' ; rm -rf / #`;
 
 test("the command line gives the shell the very request", () => {
   const request = snippets.body(hostile, { voice: "a'b", seed: 3, top_k: "", temperature: 0 }, "m");
-  assert.deepEqual(request, { model: "m", input: hostile, response_format: "wav", voice: "a'b", seed: 3, temperature: 0 });
+  assert.deepEqual(request, { model: "m", input: hostile, response_format: "wav", non_streaming_mode: false, voice: "a'b", seed: 3, temperature: 0 });
   const line = snippets.curl("http://h:1", request, true).replace(/^curl/, "show");
   const out = execFileSync("sh", ["-c", `show() { while [ "$1" != -d ]; do shift; done; printf %s "$2"; }; MYNAH_API_KEY=x; ${line}`]);
   assert.deepEqual(JSON.parse(out.toString()), request);
@@ -55,8 +55,15 @@ test("Python's client is given its own fields, the others as extra_body", () => 
   const code = snippets.python("http://h:1", snippets.body("Hi", { seed: 3, speed: 2, x_vector_only_mode: true }, "m"), false);
   assert.match(code, /voice="default",/);
   assert.match(code, /speed=2,/);
-  assert.match(code, /extra_body=\{"seed": 3, "x_vector_only_mode": True\},/);
+  assert.match(code, /extra_body=\{"non_streaming_mode": False, "seed": 3, "x_vector_only_mode": True\},/);
   assert.ok(!snippets.python("http://h:1", {}, true).includes("none"));
+});
+
+test("a seed gives by HTTP what the page has spoken by WebSocket: the text goes to the model in the same way", () => {
+  const request = snippets.body("Hi", { seed: 3 }, "m");
+  assert.match(snippets.curl("http://h:1", request, false), /"non_streaming_mode": false/);
+  assert.match(snippets.python("http://h:1", request, false), /"non_streaming_mode": False/);
+  assert.doesNotMatch(snippets.javascript("http://h:1", request, false), /non_streaming_mode|response_format/);
 });
 
 test("a voice to imitate is not written out", () => {

@@ -6,20 +6,22 @@ import { Pcm, wav } from "./take.js";
 import { clock } from "./words.js";
 
 const RATE = 24000;
-const SHORTEST = 1; // seconds
-const LONGEST = 30;
+const SHORTEST = 1; // seconds, the server's bound
+/** Seconds that a message to the server holds: 3.8 of its 4 MiB are the samples in base64. */
+const LONGEST = 60;
+/** Seconds after which the microphone is off: what is longer, the server warns of. */
+const RECORDED = 30;
 
-/** mono decodes audio of any form that the browser knows into 16-bit samples. */
-export async function mono(bytes) {
-  const audio = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(bytes);
+/** mono is the channels of a sound as one, in 16-bit samples. */
+function mono(audio) {
   const pcm = new Pcm(RATE);
-  const out = new Int16Array(Math.min(audio.length, LONGEST * RATE));
+  const out = new Int16Array(audio.length);
   for (let c = 0; c < audio.numberOfChannels; c++) {
     const channel = audio.getChannelData(c);
     for (let i = 0; i < out.length; i++) out[i] += Math.max(-1, Math.min(1, channel[i])) * 32767 / audio.numberOfChannels;
   }
   pcm.append(out);
-  return { pcm, cut: audio.length > out.length };
+  return pcm;
 }
 
 /** dataURL is bytes in base64, as the API takes them. */
@@ -32,11 +34,14 @@ function dataURL(bytes) {
   });
 }
 
-/** read makes a voice of a recording or a file, with a note of what it is. */
+/** read makes a voice of a recording or a file, with a note of what it is. It is never cut: its text would not be. */
 async function read(blob) {
-  const { pcm, cut } = await mono(await blob.arrayBuffer());
-  if (pcm.seconds < SHORTEST) return { note: "That is too short to tell a voice by." };
-  return { pcm, sound: await dataURL(wav(pcm)), note: `${clock(pcm.seconds)}${cut ? `, the first ${LONGEST} s` : ""}` };
+  const audio = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(await blob.arrayBuffer());
+  const seconds = audio.length / RATE;
+  if (seconds < SHORTEST) return { note: "That is too short to tell a voice by." };
+  if (seconds > LONGEST) return { note: `That is ${clock(seconds)} long, and at most ${LONGEST} seconds can be sent.` };
+  const pcm = mono(audio);
+  return { pcm, sound: await dataURL(wav(pcm)), note: clock(pcm.seconds) };
 }
 
 /** mute lets the microphone go. */
@@ -54,6 +59,7 @@ export class Clone {
     this.turn = 0; // of what was done last: a recording, a file, or forgetting
     this.sound = "";
     this.pcm = null;
+    this.recorded = false; // it was, here
     const button = (text, act) => element("button", { type: "button", className: "plain", onclick: act }, text);
     this.record = button("Record", () => this.toggle());
     this.record.hidden = !navigator.mediaDevices?.getUserMedia || !window.MediaRecorder;
@@ -67,7 +73,7 @@ export class Clone {
     this.words.addEventListener("input", () => this.tell());
     box.classList.add("clone");
     box.append(
-      element("p", { className: "quiet" }, "Voice to imitate: 3 to 15 seconds of one person, without music. You need that person’s consent."),
+      element("p", { className: "quiet" }, "Voice to imitate: five to fifteen seconds of one person, without music. You need that person’s consent."),
       element("div", { className: "row" }, this.record, choose, this.file, this.hear, this.forget, this.note),
       element("label", { className: "field" }, element("span", {}, "What is said in it"), this.words),
     );
@@ -110,32 +116,37 @@ export class Clone {
     }
   }
 
-  /** begin records until it is stopped, or long enough. */
+  /** begin records until it is stopped, or long enough. Who records once more mostly says the same again. */
   begin(stream) {
     const pieces = [];
     const recorder = new MediaRecorder(stream);
     recorder.ondataavailable = ({ data }) => pieces.push(data);
     recorder.start();
+    this.leave({ words: this.recorded });
     this.recorder = recorder;
+    let note = "";
     write(this.record, "Stop recording");
     const began = performance.now();
     const timer = setInterval(() => {
       const seconds = (performance.now() - began) / 1000;
       write(this.note, `Recording ${clock(seconds)}`);
-      if (seconds >= LONGEST && recorder.state === "recording") recorder.stop();
+      if (seconds < RECORDED || recorder.state !== "recording") return;
+      note = `: recordings end at ${RECORDED} s`;
+      recorder.stop();
     }, 100);
     recorder.onstop = () => {
       clearInterval(timer);
       mute(stream);
       this.recorder = null;
       write(this.record, "Record");
-      this.take(new Blob(pieces, { type: recorder.mimeType }));
+      this.take(new Blob(pieces, { type: recorder.mimeType }), { recorded: true, note });
     };
   }
 
-  /** take takes a voice, unless something else is done while it is read. */
-  async take(blob) {
-    const turn = ++this.turn;
+  /** take takes a voice in place of any other, unless something else is done while it is read. */
+  async take(blob, { recorded = false, note = "" } = {}) {
+    this.leave();
+    const { turn } = this;
     let voice;
     try {
       voice = await read(blob);
@@ -143,20 +154,27 @@ export class Clone {
       voice = { note: "That is no audio this browser can read." };
     }
     if (turn !== this.turn) return;
-    write(this.note, voice.note);
+    write(this.note, voice.pcm ? voice.note + note : voice.note);
     if (!voice.pcm) return;
     this.pcm = voice.pcm;
     this.sound = voice.sound;
+    this.recorded = recorded;
+    this.tell();
+  }
+
+  /** leave lets the voice go. What is said in it is said in no other, unless its words are to stay. */
+  leave({ words = false } = {}) {
+    this.turn++;
+    if (this.sound !== "" && !words) this.words.value = "";
+    this.sound = "";
+    this.pcm = null;
+    write(this.note, "");
     this.tell();
   }
 
   clear() {
-    this.turn++;
-    this.sound = "";
-    this.pcm = null;
+    this.leave();
     this.file.value = "";
-    write(this.note, "");
-    this.tell();
   }
 
   tell() {

@@ -1,8 +1,11 @@
 // The request of the page as code for others to use.
 
-/** body is the JSON of POST /v1/audio/speech. */
+/**
+ * body is the JSON of POST /v1/audio/speech. The page speaks by WebSocket, which gives the model a token with
+ * each frame: only so asked does HTTP give the same audio of a seed.
+ */
 export function body(text, settings, model, format = "wav") {
-  const all = { model, input: text, response_format: format };
+  const all = { model, input: text, response_format: format, non_streaming_mode: false };
   for (const [name, value] of Object.entries(settings)) {
     if (value === "" || value === null || value === undefined) continue;
     all[name] = name === "ref_audio" ? "data:audio/wav;base64,…" : value; // a megabyte that nobody reads
@@ -46,7 +49,7 @@ ${lines.join("\n")}
 
 /** javascript is a module for pages. */
 export function javascript(origin, request, keyed) {
-  const { input, model, response_format, ...settings } = request;
+  const { input, model, response_format, non_streaming_mode, ...settings } = request; // client.js has its own
   const key = keyed ? `, { key }` : "";
   return `import { Speaker } from "${origin}/client.js";
 

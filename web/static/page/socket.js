@@ -122,7 +122,7 @@ export class Connection {
 
   /**
    * begin starts an utterance. Only one is spoken at a time: one under way is cancelled.
-   * @param {object} settings fields of POST /v1/audio/speech but input
+   * @param {object} settings fields of POST /v1/audio/speech but input and those of FORM
    * @param {{start?, audio?, segment?, end?}} handlers
    */
   begin(settings, handlers) {
@@ -191,11 +191,17 @@ export class Connection {
   }
 }
 
-/** configuration is settings without what is empty; those that can be unset have the value that does so. */
+/** FORM are the fields of how audio comes: it is heard here, and comes as bare samples. */
+const FORM = ["response_format", "stream_format"];
+
+/**
+ * configuration is settings without what is empty; those that can be unset have the value that does so. Of
+ * languages that is none, not "Auto", which would take its own from a voice that is kept.
+ */
 export function configuration(settings) {
-  const config = { voice: "default", language: "Auto", seed: -1, speed: 1 };
+  const config = { voice: "default", language: "", seed: -1, speed: 1 };
   for (const [name, value] of Object.entries(settings)) {
-    if (value !== "" && value !== null && value !== undefined) config[name] = value;
+    if (value !== "" && value !== null && value !== undefined && !FORM.includes(name)) config[name] = value;
   }
   return config;
 }

@@ -39,7 +39,8 @@ type Client struct {
 
 	// AnswerTimeout is how long a server may take until the first byte of its answer, each
 	// time that it is asked: 5 minutes (DefaultAnswerTimeout) if 0, without a bound if
-	// negative. A text that waits in a server's queue is answered when its audio begins.
+	// negative. A text that waits in a server's queue is answered when its audio begins, a
+	// stream when the server has taken its settings.
 	AnswerTimeout time.Duration
 }
 
@@ -79,18 +80,27 @@ func (c *Client) httpClient() *http.Client {
 	return http.DefaultClient
 }
 
-// do sends a request until it is answered well: again after a while if the server is too
-// busy for it. Nothing of its answer was read then. A body is JSON, or nil for none.
-func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+// do sends a request until it is answered well. Nothing of its answer was read then. A body
+// is JSON, or nil for none.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (answer *http.Response, err error) {
+	err = c.again(ctx, func() (err error) {
+		answer, err = c.once(ctx, method, path, body)
+		return err
+	})
+	return answer, err
+}
+
+// again asks a server, and after a while once more if it is too busy.
+func (c *Client) again(ctx context.Context, ask func() error) error {
 	retries := c.Retries
 	if retries == 0 {
 		retries = defaultRetries
 	}
 	for {
-		answer, err := c.once(ctx, method, path, body)
+		err := ask()
 		var refusal *Error
 		if err == nil || !errors.As(err, &refusal) || !refusal.Busy() || retries <= 0 {
-			return answer, err
+			return err
 		}
 		retries--
 		pause := min(refusal.RetryAfter, longestWait)
@@ -102,7 +112,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 		case <-wait.C:
 		case <-ctx.Done():
 			wait.Stop()
-			return nil, fmt.Errorf("client: %w while waiting: %w", context.Cause(ctx), refusal)
+			return fmt.Errorf("client: %w while waiting: %w", context.Cause(ctx), refusal)
 		}
 	}
 }
@@ -132,13 +142,22 @@ func (a answered) Close() error {
 	return a.ReadCloser.Close()
 }
 
+// asking is a context for asking a server once, and what ends it. It ends with ErrNoAnswer
+// by itself unless answered is called before.
+func (c *Client) asking(ctx context.Context) (asking context.Context, end context.CancelCauseFunc, answered func()) {
+	asking, end = context.WithCancelCause(ctx)
+	patience := c.patience()
+	if patience == 0 {
+		return asking, end, func() {}
+	}
+	timer := time.AfterFunc(patience, func() { end(noAnswer(patience)) })
+	return asking, end, func() { timer.Stop() }
+}
+
 // send sends a request, and gives up a server that does not answer.
 func (c *Client) send(request *http.Request) (*http.Response, error) {
-	ctx, end := context.WithCancelCause(request.Context())
-	if patience := c.patience(); patience > 0 {
-		timer := time.AfterFunc(patience, func() { end(noAnswer(patience)) })
-		defer timer.Stop()
-	}
+	ctx, end, begun := c.asking(request.Context())
+	defer begun()
 	answer, err := c.httpClient().Do(request.WithContext(ctx))
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNoAnswer) { // also if the answer began just then
 		if err == nil {

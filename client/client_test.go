@@ -16,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
 	"github.com/mynah-tts/mynah/server"
@@ -302,7 +301,7 @@ func TestRetries(t *testing.T) {
 			var calls atomic.Int64
 			c := answering(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
-				if calls.Add(1); !strings.Contains(string(body), `"input":"a"`) {
+				if calls.Add(1); r.Method == "POST" && !strings.Contains(string(body), `"input":"a"`) {
 					t.Errorf("body %q", body)
 				}
 				if calls.Load() <= tc.busy {
@@ -311,6 +310,9 @@ func TestRetries(t *testing.T) {
 					}
 					w.WriteHeader(tc.status)
 					return
+				}
+				if r.Method == "GET" {
+					takeStream(t, w, r)
 				}
 				w.Header().Set("X-Mynah-Seed", "1")
 			})
@@ -321,13 +323,20 @@ func TestRetries(t *testing.T) {
 					t.Errorf("told of %v, %v", refusal, wait)
 				}
 			}
-			s, err := c.Speak(context.Background(), Request{Text: "a"})
-			if err == nil {
-				s.Close()
-			}
-			var e *Error
-			if (err == nil) != tc.ok || err != nil && (!errors.As(err, &e) || e.Status != tc.status) || calls.Load() != tc.calls || told != tc.calls-1 {
-				t.Errorf("%d calls, %v", calls.Load(), err)
+			for name, ask := range map[string]func() (io.Closer, error){
+				"a text":   func() (io.Closer, error) { return c.Speak(context.Background(), Request{Text: "a"}) },
+				"a stream": func() (io.Closer, error) { return c.Stream(context.Background(), Request{}) },
+			} {
+				calls.Store(0)
+				told = 0
+				s, err := ask()
+				if err == nil {
+					s.Close()
+				}
+				var e *Error
+				if (err == nil) != tc.ok || err != nil && (!errors.As(err, &e) || e.Status != tc.status) || calls.Load() != tc.calls || told != tc.calls-1 {
+					t.Errorf("%s: %d calls, %v", name, calls.Load(), err)
+				}
 			}
 		})
 	}
@@ -338,6 +347,9 @@ func TestRetries(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Speak(ctx, Request{Text: "a"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if s, err := c.Stream(ctx, Request{}); s != nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
@@ -395,26 +407,6 @@ func TestAnswerTimeout(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(data), err)
 		}
 	})
-}
-
-// A WebSocket that is silent from the beginning is given up as well.
-func TestStreamAnswerTimeout(t *testing.T) {
-	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
-		upgrader := websocket.Upgrader{}
-		conn, err := upgrader.Upgrade(w, r, nil)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		for err == nil {
-			_, _, err = conn.ReadMessage()
-		}
-	})
-	c.AnswerTimeout = 20 * time.Millisecond
-	if _, err := c.Stream(context.Background(), Request{}); !errors.Is(err, ErrNoAnswer) {
-		t.Error(err)
-	}
 }
 
 func TestCancel(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -49,45 +50,48 @@ func (c *Client) Stream(ctx context.Context, r Request) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn.SetReadLimit(messageBytes)
-	s := &Stream{conn: conn, ctx: ctx}
-	s.stop = context.AfterFunc(ctx, func() { conn.Close() })
-	patience := c.patience()
-	if patience > 0 {
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
-	}
-	if err := s.configure(config); err != nil {
-		s.stop()
-		conn.Close()
-		var late net.Error
-		if context.Cause(ctx) == nil && patience > 0 && errors.As(err, &late) && late.Timeout() {
-			err = fmt.Errorf("client: %s: %w", conn.RemoteAddr(), noAnswer(patience))
-		}
-		return nil, err
-	}
-	_ = conn.SetReadDeadline(time.Time{})
-	return s, nil
+	var s *Stream
+	err = c.again(ctx, func() (err error) {
+		s, err = c.open(ctx, config)
+		return err
+	})
+	return s, err
 }
 
-// dial opens a WebSocket by the HTTP client's transport, as far as that can be.
-func (c *Client) dial(ctx context.Context) (*websocket.Conn, error) {
+// open asks for a stream once.
+func (c *Client) open(ctx context.Context, config []byte) (*Stream, error) {
 	u, err := c.endpoint("/v1/audio/speech/stream")
 	if err != nil {
 		return nil, err
 	}
-	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: writeTimeout}
-	if t, ok := c.httpClient().Transport.(*http.Transport); ok {
-		dialer.Proxy, dialer.NetDialContext = t.Proxy, t.DialContext
-		if t.TLSClientConfig != nil {
-			dialer.TLSClientConfig = t.TLSClientConfig.Clone()
-			dialer.TLSClientConfig.NextProtos = nil // a WebSocket is HTTP/1.1
+	asking, end, answered := c.asking(ctx)
+	defer end(nil)
+	defer answered()
+	conn, stay, err := c.dial(asking, *u)
+	if err == nil {
+		conn.SetReadLimit(messageBytes)
+		s := &Stream{conn: conn, ctx: ctx}
+		if err = s.configure(config); err == nil && stay() {
+			s.stop = context.AfterFunc(ctx, func() { conn.Close() })
+			return s, nil
 		}
+		conn.Close()
 	}
+	var refusal *Error
+	switch cause := context.Cause(asking); {
+	case errors.As(err, &refusal):
+		return nil, refusal
+	case errors.Is(cause, ErrNoAnswer):
+		return nil, fmt.Errorf("client: %s: %w", u.Host, cause)
+	case cause != nil:
+		return nil, fmt.Errorf("client: %w", cause)
+	}
+	return nil, err
+}
+
+// dial opens a WebSocket by the HTTP client's transport, as far as that can be. It is closed
+// when the context ends, unless stay says before that it stays.
+func (c *Client) dial(ctx context.Context, u url.URL) (conn *websocket.Conn, stay func() bool, err error) {
 	header := http.Header{}
 	if user := u.User; user != nil { // as net/http does it; the dialer takes no such address
 		password, _ := user.Password()
@@ -96,16 +100,38 @@ func (c *Client) dial(ctx context.Context) (*websocket.Conn, error) {
 		u.User = nil
 	}
 	c.authorize(header)
-	conn, answer, err := dialer.DialContext(ctx, u.String(), header)
+	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
+	dialer, connect := websocket.Dialer{Proxy: http.ProxyFromEnvironment}, (&net.Dialer{}).DialContext
+	if t, ok := c.httpClient().Transport.(*http.Transport); ok {
+		dialer.Proxy = t.Proxy
+		if t.DialContext != nil {
+			connect = t.DialContext
+		}
+		if t.TLSClientConfig != nil {
+			dialer.TLSClientConfig = t.TLSClientConfig.Clone()
+			dialer.TLSClientConfig.NextProtos = nil // a WebSocket is HTTP/1.1
+		}
+	}
+	// The dialer itself does not hear that a context is cancelled while it waits for an answer.
+	stay = func() bool { return true }
+	dialer.NetDialContext = func(_ context.Context, network, address string) (net.Conn, error) {
+		conn, err := connect(ctx, network, address)
+		if err == nil {
+			stay = context.AfterFunc(ctx, func() { conn.Close() })
+		}
+		return conn, err
+	}
+	conn, answer, err := dialer.DialContext(context.WithoutCancel(ctx), u.String(), header)
 	switch {
 	case err == nil:
-		return conn, nil
+		return conn, stay, nil
 	case answer != nil:
-		return nil, readError(answer)
-	case context.Cause(ctx) != nil:
-		return nil, fmt.Errorf("client: %w", context.Cause(ctx))
+		err = readError(answer)
+	default:
+		err = fmt.Errorf("client: %s: %w", u.Host, err)
 	}
-	return nil, fmt.Errorf("client: %s: %w", u.Host, err)
+	stay()
+	return nil, nil, err
 }
 
 // configure sends the configuration and waits until it was taken.

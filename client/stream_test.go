@@ -1,13 +1,22 @@
 package client
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/mynah-tts/mynah/server"
 )
@@ -108,7 +117,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamEnds(t *testing.T) {
-	c := serve(t, server.Options{Limits: server.Limits{IdleTimeout: 200 * time.Millisecond}})
+	c := serve(t, server.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := c.Stream(ctx, Request{})
 	if err != nil {
@@ -119,7 +128,8 @@ func TestStreamEnds(t *testing.T) {
 	if _, err := s.Next(); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if s, err = c.Stream(context.Background(), Request{}); err != nil {
+	idle := serve(t, server.Options{Limits: server.Limits{IdleTimeout: 200 * time.Millisecond}})
+	if s, err = idle.Stream(context.Background(), Request{}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
@@ -136,5 +146,81 @@ func TestStreamEnds(t *testing.T) {
 	}
 	if last == nil || !last.Fatal || last.Code != "idle_timeout" {
 		t.Errorf("%+v", last)
+	}
+}
+
+// takeStream takes a stream as the server does, and waits for its end.
+func takeStream(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	if _, _, err = conn.ReadMessage(); err == nil {
+		err = conn.WriteMessage(websocket.TextMessage, []byte(`{"type":"session.updated"}`))
+	}
+	for err == nil {
+		_, _, err = conn.ReadMessage()
+	}
+}
+
+// silence is a client of a server that takes connections, reads what comes, and says no more
+// than its first words.
+func silence(words string) *Client {
+	return &Client{BaseURL: "http://a", HTTPClient: &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				r, err := http.ReadRequest(bufio.NewReader(theirs))
+				if err == nil && words != "" {
+					sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+					_, _ = io.WriteString(theirs, words+base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n")
+				}
+				_, _ = io.Copy(io.Discard, theirs)
+			}()
+			return ours, nil
+		},
+	}}}
+}
+
+// A server that takes a connection and answers nothing is given up as one that does not answer a
+// text: while it should take the WebSocket, and while it should take the settings.
+func TestStreamAnswerTimeout(t *testing.T) {
+	for name, words := range map[string]string{
+		"no handshake": "",
+		"no settings":  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ",
+	} {
+		for _, tc := range []struct {
+			set, cancel, after time.Duration // cancel is when the context is, if not 0
+			want               error
+		}{
+			{0, 0, DefaultAnswerTimeout, ErrNoAnswer},
+			{5 * time.Second, 0, 5 * time.Second, ErrNoAnswer},
+			{time.Hour, 0, time.Hour, ErrNoAnswer},
+			{0, time.Second, time.Second, context.Canceled},
+			{-1, 24 * time.Hour, 24 * time.Hour, context.Canceled},
+		} {
+			t.Run(fmt.Sprint(name, tc.set, tc.cancel), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := silence(words)
+					c.AnswerTimeout = tc.set
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					if tc.cancel > 0 {
+						time.AfterFunc(tc.cancel, cancel)
+					}
+					began := time.Now()
+					s, err := c.Stream(ctx, Request{})
+					if s != nil || !errors.Is(err, tc.want) || time.Since(began) != tc.after {
+						t.Errorf("after %v: %v", time.Since(began), err)
+					}
+					if tc.want == ErrNoAnswer && err.Error() != "client: a: no answer within "+tc.after.String() {
+						t.Error(err)
+					}
+				})
+			})
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/config"
@@ -58,7 +59,7 @@ func (c *pullCommand) Run(p *program) error {
 		return usageErrorf("%v", err)
 	}
 	r := newPullReport(p, c.Quiet, c.Progress, name)
-	if c.Offline || settings.Offline {
+	if c.Offline || settings.Offline != "" {
 		return r.fail(c.offline(r, settings, name))
 	}
 	h, err := hub.New(settings, hub.Options{
@@ -95,11 +96,14 @@ func interrupted(ctx context.Context, err error, how string) error {
 func (c *pullCommand) offline(r *pullReport, settings hub.Settings, name hub.Name) error {
 	dir, err := settings.Find(name)
 	if err != nil {
-		how := "--offline"
-		if settings.Offline {
-			how = "HF_HUB_OFFLINE"
+		var without []string
+		if c.Offline {
+			without = append(without, "--offline")
 		}
-		return &exitError{exitFailed, fmt.Sprintf("%v, without %s", err, how)}
+		if settings.Offline != "" {
+			without = append(without, settings.Offline)
+		}
+		return &exitError{exitFailed, fmt.Sprintf("%v, without %s", err, strings.Join(without, " and "))}
 	}
 	if r.json() {
 		r.emit(r.found(dir))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mynah-tts/mynah/internal/config"
 	"github.com/mynah-tts/mynah/internal/hub"
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/server"
 	"github.com/mynah-tts/mynah/synth"
 )
@@ -135,11 +136,11 @@ func listen(flag, addr string) (net.Listener, error) {
 	switch {
 	case err == nil:
 		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE):
+	case osfile.Is(err, syscall.EADDRINUSE):
 		return nil, &exitError{exitFailed, fmt.Sprintf("%s: %s is in use by another program", flag, addr)}
-	case errors.Is(err, syscall.EACCES):
+	case osfile.Is(err, syscall.EACCES):
 		return nil, &exitError{exitFailed, fmt.Sprintf("%s: %s: this user may not listen there", flag, addr)}
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
+	case osfile.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, usageErrorf("%s: %s is no address of this machine", flag, addr)
 	case errors.As(err, &dns):
 		return nil, usageErrorf("%s: %s: the name is not known", flag, addr)
@@ -264,16 +265,16 @@ func optionError(err error) error {
 	return err
 }
 
-// load opens the model and makes the server ready.
+// load opens the model and makes the server ready. A listener that fails ends it with its
+// error, a signal without one.
 func (s *service) load(ctx context.Context, served chan error) (*synth.Model, error) {
 	began := time.Now()
 	loading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	failed := make(chan error, 1)
 	go func() { // a listener that fails ends the loading
 		select {
 		case err := <-served:
-			failed <- err
+			served <- err // for who looks next
 			cancel()
 		case <-loading.Done():
 		}
@@ -283,9 +284,12 @@ func (s *service) load(ctx context.Context, served chan error) (*synth.Model, er
 		err = s.server.Use(loading, server.FromModel(model))
 	}
 	select {
-	case err := <-failed:
+	case err := <-served:
 		return model, err
 	default:
+	}
+	if ctx.Err() != nil { // a signal: the end that was asked for, and no failure
+		return model, nil
 	}
 	if err != nil {
 		return model, optionError(err)

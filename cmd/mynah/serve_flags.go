@@ -17,7 +17,7 @@ import (
 type limitFlags struct {
 	MaxInput    int `help:"Characters of an input, and of instructions." placeholder:"N" range:"1,100000" unset:"4096" group:"limits"`
 	MaxBody     int `help:"Size of a request in MiB; a recording that it brings may add to it." placeholder:"MIB" range:"1,1024" unset:"4" group:"limits"`
-	MaxLive     int `help:"Requests whose frames are computed together." placeholder:"N" range:"1,1024" unset:"8" group:"limits"`
+	MaxLive     int `help:"Requests whose frames are computed together." placeholder:"N" range:"1,64" unset:"8" group:"limits"`
 	MaxQueue    int `help:"Requests that wait for a place; later ones get 429. -1 is none." placeholder:"N" range:"-1,100000" unset:"64" group:"limits"`
 	MaxAhead    int `help:"Frames of 80 ms that are computed ahead of a client before it is waited for." placeholder:"N" range:"1,10000" unset:"64" group:"limits"`
 	MaxPending  int `help:"MiB of output that may wait for one WebSocket." placeholder:"MIB" range:"1,1024" unset:"1" group:"limits"`

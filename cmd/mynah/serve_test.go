@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,21 +10,27 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/server"
+	"github.com/mynah-tts/mynah/synth"
 )
 
 // serving is a running `mynah serve`.
@@ -37,9 +44,17 @@ type serving struct {
 
 var listening = regexp.MustCompile(`listening on (https?://[^ ",]+)`)
 
-// serve starts the server on a free port and waits until it is ready. TestMain has put
-// the program onto PATH.
+// serve starts the server and waits until it is ready.
 func serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	s := start(t, args...)
+	s.await("ready")
+	return s
+}
+
+// start starts the server on a free port and waits until it listens. TestMain has put the
+// program onto PATH.
+func start(t *testing.T, args ...string) *serving {
 	t.Helper()
 	s := &serving{t: t, lines: make(chan string, 100)}
 	s.command = exec.Command("mynah", append([]string{"serve", "--addr", "127.0.0.1:0", "--threads", "1"}, args...)...)
@@ -59,7 +74,6 @@ func serve(t *testing.T, args ...string) *serving {
 		}
 	}()
 	s.url = listening.FindStringSubmatch(s.await("listening on"))[1]
-	s.await("ready")
 	return s
 }
 
@@ -206,6 +220,67 @@ func TestServeSecondSignal(t *testing.T) {
 	}
 }
 
+// A signal while the model is opened, or warms up, is no failure either.
+func TestServeEndsWhileLoading(t *testing.T) {
+	for range 3 {
+		s := start(t)
+		if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Skip("no signals here")
+		}
+		if code := s.end(); code != exitDone || !strings.Contains(s.log.String(), "mynah: ending") {
+			t.Errorf("exit code %d:\n%s", code, s.log.String())
+		}
+	}
+	for _, failure := range []error{nil, errors.New("the port is gone")} {
+		s := &service{command: &serveCommand{}, log: slog.New(slog.DiscardHandler)}
+		var err error
+		if s.server, err = server.New(server.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, signal := context.WithCancel(context.Background())
+		signal()
+		served := make(chan error, 1)
+		if failure != nil {
+			served <- failure
+		}
+		model, err := s.load(ctx, served)
+		if model != nil {
+			model.Close()
+		}
+		if err != failure {
+			t.Errorf("error %v, want %v", err, failure)
+		}
+	}
+}
+
+// The engine takes what the flags do, to the ends of their ranges.
+func TestServeRanges(t *testing.T) {
+	field := func(of reflect.Type, name string, end int) int {
+		f, ok := of.FieldByName(name)
+		if !ok {
+			t.Fatalf("no flag %s", name)
+		}
+		n, err := strconv.Atoi(strings.Split(f.Tag.Get("range"), ",")[end])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	limits := reflect.TypeFor[limitFlags]()
+	for end := range 2 {
+		o := synth.Options{
+			Threads: field(reflect.TypeFor[modelFlags](), "Threads", end), PredictorThreads: field(reflect.TypeFor[modelFlags](), "PredictorThreads", end),
+			MaxLive: field(limits, "MaxLive", end), MaxQueue: field(limits, "MaxQueue", end), Ahead: field(limits, "MaxAhead", end),
+		}
+		model, err := synth.OpenBuiltin(o)
+		if err != nil {
+			t.Errorf("%+v: %v", o, err)
+			continue
+		}
+		model.Close()
+	}
+}
+
 // Whatever is wrong with the command is told in one line, before a model is loaded.
 func TestServeRefuses(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -233,7 +308,8 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"--allow-origin", "example.org"}, exitUsage, `origin "example.org", wanted a scheme and a host such as https://example.org, or *`},
 		{[]string{"--write-timeout", "soon"}, exitUsage, `--write-timeout: "soon", wanted a time such as 500ms, 10s or 3m`},
 		{[]string{"--write-timeout=-1s"}, exitUsage, `--write-timeout: -1s, allowed are 1ms to 24h, or 0 for the default`},
-		{[]string{"--max-live", "0"}, exitUsage, "--max-live: 0, allowed are 1 to 1024"},
+		{[]string{"--max-live", "0"}, exitUsage, "--max-live: 0, allowed are 1 to 64"},
+		{[]string{"--max-live", "65"}, exitUsage, "--max-live: 65, allowed are 1 to 64"},
 		{[]string{"--model", "/no/such/folder"}, exitFailed, "model directory /no/such/folder: no such file or directory"},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestFromEnvironment(t *testing.T) {
 		cache    string
 		endpoint string
 		token    string
-		offline  bool
+		offline  string
 		fails    string
 	}{
 		{environ: "", cache: filepath.Join(home, ".cache/huggingface/hub"), endpoint: DefaultEndpoint, token: "any"},
@@ -87,9 +87,12 @@ func TestFromEnvironment(t *testing.T) {
 		{environ: base + " HF_TOKEN=hf_x HF_HUB_DISABLE_IMPLICIT_TOKEN=1"},
 		{environ: base + " HF_TOKEN_PATH=" + dir, fails: "HF_TOKEN_PATH: "},
 		{environ: base + " HF_TOKEN_PATH=" + bad, fails: ": the token has characters that no token has"},
-		{environ: base + " HF_HUB_OFFLINE=1", offline: true},
-		{environ: base + " TRANSFORMERS_OFFLINE=yes", offline: true},
+		{environ: base + " HF_HUB_OFFLINE=1", offline: "HF_HUB_OFFLINE"},
+		{environ: base + " TRANSFORMERS_OFFLINE=yes", offline: "TRANSFORMERS_OFFLINE"},
 		{environ: base + " HF_HUB_OFFLINE=0"},
+		{environ: base + " HF_HUB_OFFLINE=0 TRANSFORMERS_OFFLINE=1"}, // the first that is set counts, as in Python
+		{environ: base + " HF_TOKEN=hf_\xff", fails: "HF_TOKEN: the token has"},
+		{environ: base + " HUGGING_FACE_HUB_TOKEN=hf_\xff", fails: "HUGGING_FACE_HUB_TOKEN: the token has"},
 	} {
 		all := map[string]string{}
 		for v := range strings.FieldsSeq(tc.environ) {
@@ -109,7 +112,7 @@ func TestFromEnvironment(t *testing.T) {
 		}
 		if tc.cache != "" && filepath.ToSlash(s.Cache) != filepath.ToSlash(tc.cache) || tc.endpoint != "" && s.Endpoint.String() != tc.endpoint ||
 			tc.token != "any" && tc.cache == "" && s.Token != tc.token || s.Offline != tc.offline {
-			t.Errorf("%s: %v, offline %v", tc.environ, s, s.Offline)
+			t.Errorf("%s: %v, offline %q", tc.environ, s, s.Offline)
 		}
 	}
 	for endpoint, open := range map[string]bool{"http://hub.example": true, "https://hub.example": false, "http://127.0.0.1:8": false, "http://localhost": false, "http://[::1]:8": false} {

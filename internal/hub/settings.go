@@ -13,7 +13,7 @@ import (
 type Settings struct {
 	Endpoint *url.URL // of the hub, without a slash at its end
 	Cache    string   // folder of the cache, in full
-	Offline  bool     // nothing may be fetched
+	Offline  string   // the variable that says that nothing may be fetched; "" if none does
 	Copies   bool     // no symbolic links
 	Token    string   // "" for none; never printed
 }
@@ -28,16 +28,16 @@ func (s Settings) GoString() string { return s.String() }
 // HF_HUB_DISABLE_SYMLINKS, HF_TOKEN, HF_TOKEN_PATH and HF_HUB_DISABLE_IMPLICIT_TOKEN, and the
 // older names of some, as huggingface_hub does. An error names the variable.
 func FromEnvironment(getenv func(string) string) (Settings, error) {
-	s := Settings{
-		Offline: isTrue(first(getenv, "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")),
-		Copies:  isTrue(getenv("HF_HUB_DISABLE_SYMLINKS")),
+	s := Settings{Copies: isTrue(getenv("HF_HUB_DISABLE_SYMLINKS"))}
+	if name, value := first(getenv, "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"); isTrue(value) {
+		s.Offline = name
 	}
 	home, err := homeOf(getenv)
 	if err != nil {
 		return s, err
 	}
-	s.Cache = expand(getenv, first(getenv, "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"))
-	if s.Cache == "" {
+	_, cache := first(getenv, "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")
+	if s.Cache = expand(getenv, cache); s.Cache == "" {
 		s.Cache = filepath.Join(home, "hub")
 	}
 	if s.Cache, err = filepath.Abs(s.Cache); err != nil {
@@ -52,13 +52,14 @@ func FromEnvironment(getenv func(string) string) (Settings, error) {
 	return s, err
 }
 
-func first(getenv func(string) string, names ...string) string {
+// first is the first of some variables that is set, and its value.
+func first(getenv func(string) string, names ...string) (name, value string) {
 	for _, name := range names {
 		if v := getenv(name); v != "" {
-			return v
+			return name, v
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func isTrue(s string) bool {
@@ -117,8 +118,7 @@ func withoutUser(s string) string { return s[strings.LastIndexByte(s, '@')+1:] }
 
 // tokenOf is the token of the variable or of its file.
 func tokenOf(getenv func(string) string, home string) (string, error) {
-	where := "HF_TOKEN"
-	token := first(getenv, "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+	where, token := first(getenv, "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 	if token == "" {
 		where = expand(getenv, getenv("HF_TOKEN_PATH"))
 		named := where != ""

@@ -3,6 +3,7 @@ package osfile
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,32 @@ func TestLockRemoved(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What a system says of a port is known by POSIX's names, and by no other than the right one.
+func TestIs(t *testing.T) {
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := taken.Addr().String()
+	defer taken.Close()
+	_, used := net.Listen("tcp4", address)
+	_, foreign := net.Listen("tcp4", "203.0.113.1:0")
+	free, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	_, refused := net.Dial("tcp4", free.Addr().String())
+	faults := map[syscall.Errno]error{syscall.EADDRINUSE: used, syscall.EADDRNOTAVAIL: foreign, syscall.ECONNREFUSED: refused}
+	for name := range faults {
+		for other, err := range faults {
+			if err == nil || Is(err, name) != (name == other) {
+				t.Errorf("%v as %v: %v", err, name, name != other)
+			}
+		}
+	}
 }
 
 func TestFull(t *testing.T) {

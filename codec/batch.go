@@ -34,6 +34,7 @@ type span struct {
 //
 // A stream that fails gets its error, as from Decode, in Err; the others are not touched by it.
 func (d *Decoder) DecodeBatch(wk *nn.Work, sc *Scratch, items []Item) {
+	defer clear(sc.spans[:cap(sc.spans)]) // the scratch outlives the streams, and must not keep them
 	for i := range items {
 		it := &items[i]
 		it.next, it.end = 0, 0
@@ -109,7 +110,6 @@ func (sc *Scratch) settle() {
 		s.state.frame += s.frames
 		s.item.next += s.frames
 	}
-	clear(sc.spans)
 }
 
 // finite looks at the rows that a stage made of each stream's frames, rate rows of width values a frame. A stream that has

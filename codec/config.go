@@ -148,6 +148,10 @@ func (d *DecoderConfig) validate() error {
 	if err := switches.Validate(); err != nil {
 		return err
 	}
+	var err error
+	if d.RopeTheta, err = d.Rope.Resolve(d.RopeTheta); err != nil {
+		return err
+	}
 	return d.stack().Validate()
 }
 

@@ -10,11 +10,10 @@ import (
 // A code outside its codebook is a *CodeError, negative codes included; it and slices of the wrong length leave the stream as it
 // was. NaN or infinity in any stage is a *NonFiniteError: dst is zeroed, and the State answers ErrBroken until Reset.
 func (d *Decoder) Decode(wk *nn.Work, sc *Scratch, s *State, dst []float32, codes []int32) error {
+	defer clear(sc.one[:])
 	sc.one[0] = Item{State: s, PCM: dst, Codes: codes}
 	d.DecodeBatch(wk, sc, sc.one[:])
-	err := sc.one[0].Err
-	sc.one[0] = Item{}
-	return err
+	return sc.one[0].Err
 }
 
 // step decodes the frames of sc.spans in one pass through all stages.
@@ -85,6 +84,7 @@ func (d *Decoder) finish(wk *nn.Work, sc *Scratch, in []float32, rows int) {
 // transform runs the transformer on x [n, latent] in place.
 func (d *Decoder) transform(wk *nn.Work, sc *Scratch, x []float32) {
 	n := sc.n
+	defer clear(sc.rows[:n]) // the scratch outlives the streams, and must not keep their caches
 	h := sc.hidden[:n*d.inProj.Out]
 	d.inProj.Forward(wk, h, x, n)
 	sc.tap("pre_transformer/input_proj", n, h)

@@ -26,6 +26,7 @@ func (sc *Scratch) stops(at stop) bool { return sc.spans[0].item.stop == at }
 //
 // Errors are those of Decode.
 func (d *Decoder) Hear(wk *nn.Work, sc *Scratch, s *State, codes []int32, behind int) error {
+	defer clear(sc.one[:])
 	reach := d.reach()
 	left := len(codes) / d.Groups()
 	for first := true; first || len(codes) > 0; first = false {
@@ -39,9 +40,7 @@ func (d *Decoder) Hear(wk *nn.Work, sc *Scratch, s *State, codes []int32, behind
 			sc.one[0].PCM = make([]float32, n*d.Hop())
 		}
 		d.DecodeBatch(wk, sc, sc.one[:])
-		err := sc.one[0].Err
-		sc.one[0] = Item{}
-		if err != nil {
+		if err := sc.one[0].Err; err != nil {
 			return err
 		}
 		codes, left = codes[len(part):], left-n

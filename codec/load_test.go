@@ -49,6 +49,32 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
+// TestLoadRefusesNothing gives the two sizes that no config has as 0, in tensors of no bytes that fit each other.
+func TestLoadRefusesNothing(t *testing.T) {
+	const inner = "decoder.upsample.1.1.pwconv"
+	for name, c := range map[string]struct {
+		tensor string
+		entry  int
+		shapes map[string][]int
+	}{
+		"inner width of an upsampling": {inner + "1.weight", 9, map[string][]int{inner + "1.weight": {0, 18}, inner + "1.bias": {0}, inner + "2.weight": {18, 0}}},
+		"width of an entry":            {"decoder.quantizer.rvq_first.vq.layers.0._codebook.embedding_sum", 0, nil},
+	} {
+		list := shapes(oddConfig(), c.entry)
+		for i := range list {
+			if shape, ok := c.shapes[list[i].Name]; ok {
+				list[i].Shape = shape
+			}
+		}
+		fill(list, 1)
+		_, err := LoadDecoder(openTensors(t, list), oddConfig())
+		var bad *safetensors.TensorError
+		if !errors.As(err, &bad) || bad.Tensor != c.tensor || bad.Problem != "shape" || bad.File == "" || bad.Found == "" || bad.Wanted == "" {
+			t.Errorf("%s: %v, wanted an error about the shape of %s", name, err, c.tensor)
+		}
+	}
+}
+
 // TestLoadRefusesOverflow wants logarithms of the snake that float32 cannot hold to be found at load.
 func TestLoadRefusesOverflow(t *testing.T) {
 	const name = "decoder.decoder.2.block.3.act1.alpha"
@@ -82,6 +108,7 @@ func TestParseConfig(t *testing.T) {
 		{`"sliding_window":7`, `"sliding_window":1000000`, "sliding_window is 1000000, allowed are 1 to 16384"},
 		{`"attention_bias":false`, `"attention_bias":true`, "attention_bias is true, only false is known"},
 		{`"rope_parameters":null`, `"rope_parameters":{"rope_type":"yarn"}`, `rope_parameters is of type "yarn", only "default" is known`},
+		{`"rope_parameters":null`, `"rope_parameters":{"rope_theta":1e6}`, "rope_theta is 10000, but 1e+06 in rope_parameters"},
 		{`"quantization_config":null`, `"quantization_config":{"bits":4}`, "quantization_config is there"},
 		{`"head_dim":6`, `"head_dim":7`, "head_dim is 7, must be even"},
 		{`"decoder_dim":40`, `"decoder_dim":7`, "decoder_dim is 7, too small to be halved by each of 3 upsample_rates"},
@@ -101,6 +128,30 @@ func TestParseConfig(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, wanted %q", c.new, err, c.want)
 		}
+	}
+}
+
+// TestConfigOfNewerTransformers has the base of the rotary angles in rope_parameters alone.
+func TestConfigOfNewerTransformers(t *testing.T) {
+	data, err := json.Marshal(oddConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for _, c := range []struct{ old, new string }{
+		{`"rope_theta":10000,`, ""}, {`"rope_parameters":null`, `"rope_parameters":{"rope_theta":5000,"rope_type":"default"}`},
+	} {
+		if strings.Count(text, c.old) != 1 {
+			t.Fatalf("%s is not in the config once", c.old)
+		}
+		text = strings.Replace(text, c.old, c.new, 1)
+	}
+	c, err := ParseConfig([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theta := c.Decoder.stack().Theta; theta != 5000 {
+		t.Errorf("theta is %g, wanted 5000", theta)
 	}
 }
 

@@ -38,7 +38,12 @@ func (d *Decoder) loadQuantizer(w *safetensors.Set) error {
 		}
 		// The width of an entry is in no config: the first codebook says it for all.
 		if info, ok := w.Info(name + "embedding_sum"); g == 0 && ok && len(info.Shape) == 2 {
-			q.dim = info.Shape[1]
+			if q.dim = info.Shape[1]; q.dim < 1 {
+				return &safetensors.TensorError{
+					File: info.File, Tensor: info.Name, Problem: "shape", Found: fmt.Sprint(info.Shape),
+					Wanted: fmt.Sprintf("[%d d] with d at least 1", c.Bins),
+				}
+			}
 		}
 		if err := q.books[g].load(w, name, c.Bins, q.dim); err != nil {
 			return err

@@ -157,6 +157,7 @@ func (m *Model) NewScratch(maxRows int) *Scratch {
 // size, without computing logits; rows is left as it was. cancelled, if not nil,
 // is asked between slices.
 func (m *Model) Extend(wk *nn.Work, sc *Scratch, st *State, rows []float32, cancelled func() bool) {
+	defer clear(sc.rows) // the scratch outlives the sequence, and must not keep its cache
 	size := sc.stack.MaxRows() * m.Hidden
 	for len(rows) > 0 {
 		if cancelled != nil && cancelled() {
@@ -183,6 +184,7 @@ func (m *Model) Logits(wk *nn.Work, st *State) { m.head.Forward(wk, st.Logits, s
 // computes their hidden states and logits. x is overwritten.
 func (m *Model) Step(wk *nn.Work, sc *Scratch, states []*State, x []float32) {
 	n := len(states)
+	defer clear(sc.rows[:n]) // as in Extend
 	for i, st := range states {
 		sc.rows[i] = nn.Row{Cache: st.cache}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -68,7 +69,11 @@ func TestModules(t *testing.T) {
 	if out, err := exec.Command(node, "--version").Output(); err != nil || !regexp.MustCompile(`^v(2\d|[3-9]\d|\d{3})\.`).Match(out) {
 		t.Skipf("node is %s, wanted 20 or newer", bytes.TrimSpace(out))
 	}
-	if out, err := exec.Command(node, "--test", "test/").CombinedOutput(); err != nil {
+	modules, err := filepath.Glob("test/*.test.mjs") // Node 22 takes no folder
+	if err != nil || len(modules) == 0 {
+		t.Fatalf("no modules: %v", err)
+	}
+	if out, err := exec.Command(node, append([]string{"--test"}, modules...)...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

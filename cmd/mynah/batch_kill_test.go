@@ -74,8 +74,13 @@ func TestBatchSurvivesKills(t *testing.T) {
 		}
 		return ctx.Err() != nil
 	}
+	undisturbed := func(out string) {
+		if run(out, 5*time.Minute) {
+			t.Fatalf("%s was not finished in five minutes", out)
+		}
+	}
 	begun := time.Now()
-	run("whole", time.Minute)
+	undisturbed("whole")
 	whole := time.Since(begun)
 	rounds := 4
 	if testing.Short() {
@@ -92,7 +97,7 @@ func TestBatchSurvivesKills(t *testing.T) {
 			kills++
 		}
 		t.Logf("round %d: %d kills", round, kills)
-		run(out, time.Minute)
+		undisturbed(out)
 		got, want := folderOf(t, filepath.Join(dir, out)), folderOf(t, filepath.Join(dir, "whole"))
 		for name := range want {
 			if got[name] != want[name] {

@@ -165,22 +165,28 @@ func TestPullSurvivesKills(t *testing.T) {
 			s.Serve(&dam{ResponseWriter: w, left: each, full: full, ends: r.Context().Done()}, r)
 			return true
 		})
-		cmd, _ := run()
-		<-full
+		cmd, stderr := run()
+		ended, late := make(chan error, 1), time.After(patience)
+		go func() { ended <- cmd.Wait() }()
 		// The journal grows as the bytes arrive: wait for it, not for a time.
-		for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-			size := arrived(filepath.Join(home, "hub", "models--org--eva", "blobs"))
-			if size > before+each/2 {
-				break
+		for filled, size := false, int64(0); !filled || size <= before+each/2; {
+			select {
+			case <-full:
+				filled = true
+			case <-time.After(5 * time.Millisecond):
+			case err := <-ended:
+				t.Fatalf("the pull ended by itself: %v\n%s", err, stderr)
+			case <-late:
+				_ = cmd.Process.Kill() // before the server is closed, which waits for it
+				<-ended
+				t.Fatalf("%d MiB were not sent or not kept, %d bytes are there\n%s", each>>20, size, stderr)
 			}
-			if time.Since(begun) > patience {
-				t.Fatalf("%d bytes are there", size)
-			}
+			size = arrived(filepath.Join(home, "hub", "models--org--eva", "blobs"))
 		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		cmd.Wait()
+		<-ended
 		before = arrived(filepath.Join(home, "hub", "models--org--eva", "blobs"))
 	}
 	list := exec.Command(exe, "models", "list")

@@ -179,7 +179,10 @@ func (e *EncoderConfig) validateRatios() error {
 	return nil
 }
 
-func (e *EncoderConfig) validateSwitches() error {
+func (e *EncoderConfig) validateSwitches() (err error) {
+	if e.RopeTheta, err = e.Rope.Resolve(e.RopeTheta); err != nil {
+		return err
+	}
 	switch {
 	case e.PadMode != "constant":
 		return fmt.Errorf("pad_mode is %q, only \"constant\" is known", e.PadMode)

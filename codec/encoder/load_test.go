@@ -75,6 +75,30 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// TestConfigOfNewerTransformers has the base of the rotary angles in rope_parameters alone.
+func TestConfigOfNewerTransformers(t *testing.T) {
+	data, err := json.Marshal(oddConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for _, c := range []struct{ old, new string }{
+		{`"rope_theta":10000,`, ""}, {`"rope_parameters":null`, `"rope_parameters":{"rope_theta":5000,"rope_type":"default"}`},
+	} {
+		if strings.Count(text, c.old) != 1 {
+			t.Fatalf("%s is not in the config once", c.old)
+		}
+		text = strings.Replace(text, c.old, c.new, 1)
+	}
+	c, err := ParseConfig([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theta := c.Encoder.RopeTheta; theta != 5000 {
+		t.Errorf("theta is %g, wanted 5000", theta)
+	}
+}
+
 // TestParseConfig changes one value at a time.
 func TestParseConfig(t *testing.T) {
 	data, err := json.Marshal(oddConfig())
@@ -108,6 +132,7 @@ func TestParseConfig(t *testing.T) {
 		{`"rope_theta":10000`, `"rope_theta":1`, "rope_theta is 1, must be above 1"},
 		{`"attention_bias":false`, `"attention_bias":true`, "attention_bias is true, only false is known"},
 		{`"rope_parameters":null`, `"rope_parameters":{"rope_type":"yarn"}`, `rope_parameters is of type "yarn", only "default" is known`},
+		{`"rope_parameters":null`, `"rope_parameters":{"rope_theta":1e6}`, "rope_theta is 10000, but 1e+06 in rope_parameters"},
 		{`"quantization_config":null`, `"quantization_config":{"bits":4}`, "quantization_config is there"},
 		{`"max_position_embeddings":400`, `"max_position_embeddings":0`, "max_position_embeddings is 0, allowed are 1 to 262144"},
 		{`"num_semantic_quantizers":1`, `"num_semantic_quantizers":2`, "num_semantic_quantizers is 2, only 1 is known"},

@@ -36,10 +36,17 @@ const (
 type fakeEngine struct {
 	calls atomic.Int64
 	delay time.Duration // of each stream
+	hold  chan struct{} // if not nil, nothing is spoken before it is closed
 }
 
 func (e *fakeEngine) Speak(ctx context.Context, r synth.Request) (Stream, error) {
 	e.calls.Add(1)
+	if e.hold != nil {
+		select {
+		case <-e.hold:
+		case <-ctx.Done():
+		}
+	}
 	switch {
 	case strings.Contains(r.Text, "REFUSE"):
 		return nil, &synth.RequestError{Param: "voice", Message: "there is no such voice"}

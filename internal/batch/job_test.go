@@ -428,16 +428,23 @@ func TestStrangerBesideBook(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	o := options(t.TempDir())
-	slow := &fakeEngine{delay: 20 * time.Millisecond}
-	done := make(chan error)
+	slow := &fakeEngine{hold: make(chan struct{})}
+	in, done := read(t, Text, story), make(chan error, 1)
 	go func() {
-		_, err := try(read(t, Text, story), o, slow)
+		_, err := try(in, o, slow)
 		done <- err
 	}()
-	for slow.calls.Load() == 0 {
-		time.Sleep(time.Millisecond)
+	for begun := time.Now(); slow.calls.Load() == 0; time.Sleep(time.Millisecond) {
+		if len(done) > 0 {
+			t.Fatalf("the first run has spoken nothing: %v", <-done)
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatal("the first run does not speak")
+		}
 	}
-	if _, err := try(read(t, Text, story), o, &fakeEngine{}); err == nil || !strings.Contains(err.Error(), "another run is at work in "+o.Dir) {
+	_, err := try(read(t, Text, story), o, &fakeEngine{})
+	close(slow.hold)
+	if err == nil || !strings.Contains(err.Error(), "another run is at work in "+o.Dir) {
 		t.Errorf("a second run: %v", err)
 	}
 	if err := <-done; err != nil {

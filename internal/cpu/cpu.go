@@ -70,13 +70,13 @@ var detected = sync.OnceValue(func() Features {
 		L1D:           c.Cache.L1D,
 		L2:            c.Cache.L2,
 		L3:            c.Cache.L3,
-		PhysicalCores: c.PhysicalCores,
+		PhysicalCores: coresOf(runtime.NumCPU(), c.PhysicalCores, c.ThreadsPerCore),
 		LogicalCores:  runtime.NumCPU(),
 	}
 	f.AVX512VNNI = f.AVX512 && c.Supports(cpuid.AVX512VNNI)
 	f.AVX512BF16 = f.AVX512 && c.Supports(cpuid.AVX512BF16)
 	f.AVX512VBMI2 = f.AVX512 && c.Supports(cpuid.AVX512VBMI2)
-	if physical, logical := thisHost().cores(); logical > 0 {
+	if physical, logical := thisHost().online(); logical > 0 {
 		f.PhysicalCores, f.LogicalCores = physical, logical
 	}
 	f.PhysicalCores = min(max(1, f.PhysicalCores), f.LogicalCores)

@@ -12,21 +12,32 @@ import (
 
 // Threads returns how many workers a compute pool of this process should have by default, and a phrase that says why:
 // the physical cores that the affinity mask leaves to the process, capped by its CPU quota rounded down, and at least one.
+// Where the mask is unknown, as on any system but Linux, they are those that the CPU counts.
 // SMT siblings count once, since two workers on one core share its multiplier units. The quota is the smallest of all cgroups
 // the process is in; it is rounded down because a pool of spinning workers that exceeds its quota is stopped as a whole.
-func Threads() (n int, why string) { return thisHost().threads() }
+func Threads() (n int, why string) {
+	h := thisHost()
+	if len(h.cpus) == 0 {
+		h.cores = Detect().PhysicalCores
+	}
+	return h.threads()
+}
 
 // host is where a process looks for its limits; tests give their own.
 type host struct {
-	root fs.FS // "/", or nil where there is no such thing
-	cpus []int // the CPUs of the affinity mask, or nil if unknown
-	num  int   // logical CPUs to assume if the mask is unknown
+	root  fs.FS // "/", or nil where there is no such thing
+	cpus  []int // the CPUs of the affinity mask, or nil if unknown
+	num   int   // logical CPUs to assume if the mask is unknown
+	cores int   // their physical cores, or 0 if unknown
 }
 
 func (h host) threads() (int, string) {
 	cores, what := h.num, "logical CPUs"
-	if len(h.cpus) > 0 {
+	switch {
+	case len(h.cpus) > 0:
 		cores, what = h.physical(h.cpus), "physical cores in the affinity mask"
+	case h.cores > 0:
+		cores, what = min(h.num, h.cores), "physical cores"
 	}
 	cores = max(1, cores)
 	why := fmt.Sprintf("%d %s", cores, what)
@@ -41,8 +52,8 @@ func (h host) threads() (int, string) {
 	return cores, why
 }
 
-// cores counts the physical cores and the logical CPUs that are online, or returns zeros if that is unknown.
-func (h host) cores() (physical, logical int) {
+// online counts the physical cores and the logical CPUs that are online, or returns zeros if that is unknown.
+func (h host) online() (physical, logical int) {
 	online := parseCPUList(h.read("sys/devices/system/cpu/online"))
 	if len(online) == 0 {
 		return 0, 0
@@ -65,6 +76,12 @@ func (h host) physical(cpus []int) int {
 		seen[siblings] = true
 	}
 	return len(seen)
+}
+
+// coresOf returns how many physical cores so many logical CPUs are of, by what the CPU says of itself: the cores of a package, 0 if
+// it does not say, and the threads of a core. A machine can have several packages, and a process one thread of each core.
+func coresOf(logical, perPackage, threadsPerCore int) int {
+	return min(logical, max(perPackage, logical/max(1, threadsPerCore), 1))
 }
 
 // parseCPUList reads the kernel's list format, "0-3,8". What does not parse is left out.

@@ -126,6 +126,13 @@ func TestThreadsUnknownHost(t *testing.T) {
 	if n, why := (host{num: 6}).threads(); n != 6 || why != "6 logical CPUs" {
 		t.Errorf("without a file tree: %d, %q", n, why)
 	}
+	// As on Windows, macOS and the BSDs.
+	if n, why := (host{num: 16, cores: 8}).threads(); n != 8 || why != "8 physical cores" {
+		t.Errorf("with the cores that the CPU counts: %d, %q", n, why)
+	}
+	if n, _ := (host{num: 4, cores: 8}).threads(); n != 4 {
+		t.Errorf("with fewer CPUs than cores: %d, want 4", n)
+	}
 	if n, _ := (host{}).threads(); n != 1 {
 		t.Errorf("without anything: %d, want 1", n)
 	}
@@ -144,12 +151,34 @@ func TestThreadsUnknownHost(t *testing.T) {
 }
 
 func TestCores(t *testing.T) {
-	physical, logical := host{root: machine(6, 2, nil)}.cores()
+	physical, logical := host{root: machine(6, 2, nil)}.online()
 	if physical != 6 || logical != 12 {
 		t.Errorf("%d physical and %d logical cores, want 6 and 12", physical, logical)
 	}
-	if physical, logical := (host{}).cores(); physical != 0 || logical != 0 {
+	if physical, logical := (host{}).online(); physical != 0 || logical != 0 {
 		t.Errorf("unknown host: %d and %d cores, want none", physical, logical)
+	}
+}
+
+func TestCoresOf(t *testing.T) {
+	for _, c := range []struct {
+		name                                string
+		logical, perPackage, threadsPerCore int
+		want                                int
+	}{
+		{"two threads a core", 16, 8, 2, 8},
+		{"one thread a core", 8, 8, 1, 8},
+		{"two packages", 64, 16, 2, 32},
+		{"an affinity mask of one thread each", 8, 8, 2, 8},
+		{"an affinity mask of two CPUs", 2, 8, 2, 2},
+		{"no cores known", 10, 0, 1, 10},
+		{"threads known alone", 10, 0, 2, 5},
+		{"nothing known", 6, 0, 0, 6},
+		{"one CPU of a core", 1, 0, 2, 1},
+	} {
+		if got := coresOf(c.logical, c.perPackage, c.threadsPerCore); got != c.want {
+			t.Errorf("%s: %d cores, want %d", c.name, got, c.want)
+		}
 	}
 }
 

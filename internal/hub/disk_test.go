@@ -42,21 +42,37 @@ func TestPullTwice(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	r.options.NoWait = false
-	var both sync.WaitGroup
-	for range 2 {
-		both.Go(func() {
-			if _, err := r.pull(repo); err != nil {
-				t.Error(err)
-			}
-		})
+	const pulls = 2
+	ended, late := make(chan error, pulls), time.After(30*time.Second)
+	for range pulls {
+		go func() {
+			_, err := r.pull(repo)
+			ended <- err
+		}()
 	}
-	for waiting := 0; waiting < 2; time.Sleep(time.Millisecond) {
+	over := 0
+	for waiting := 0; waiting < pulls; {
+		select {
+		case err := <-ended:
+			t.Errorf("a pull did not wait for the other: %v", err)
+			over, waiting = over+1, pulls
+			continue
+		case <-late:
+			t.Errorf("%d of %d pulls wait after 30 s", waiting, pulls)
+			waiting = pulls
+			continue
+		case <-time.After(time.Millisecond):
+		}
 		r.mu.Lock()
 		waiting = strings.Count(strings.Join(r.notes, "\n"), "waiting for its end")
 		r.mu.Unlock()
 	}
 	lock.release()
-	both.Wait()
+	for ; over < pulls; over++ {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 	p, err := r.open().Plan(t.Context(), Name{Repo: repo})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func convBF16Generic(dst []float32, ldd int, x []float32, ldx int, taps, tapStri
 				for _, v := range x[r*ldx+t*tapStride:][:in] {
 					w := (*[PanelWidth]uint16)(p)
 					for i := range acc {
-						acc[i] += float32(v * math.Float32frombits(uint32(w[i])<<16))
+						acc[i] += v * widen(w[i]) // in the form of convF32Generic: compilers that fuse it fuse both
 					}
 					p = p[PanelWidth:]
 				}

@@ -13,5 +13,8 @@
 // on its own inputs: a row of MatMulF32 or ConvF32 has the same bits alone and among others, and at any split of
 // rows and outputs. Programs rely on that, and it is tested. See the comments on DotF32 and ConvF32 for the orders.
 //
+// In the generic twins the compiler may fuse a product and the sum that takes it. For arm64 it fuses all, for plain amd64 none. With
+// GOAMD64=v3 it fuses some: the generic DotF32 and DotBF16 of the same numbers can differ in the last bits then.
+//
 // NaN and infinity pass through all kernels as arithmetic has them; nothing here is "fast math".
 package kernel

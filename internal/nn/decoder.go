@@ -23,11 +23,9 @@ func (c *DecoderConfig) Validate() error {
 	if c.HeadDim == 0 && c.Heads > 0 {
 		c.HeadDim = c.Hidden / c.Heads
 	}
-	switch theta := c.Rope.theta(); {
-	case c.RopeTheta == 0:
-		c.RopeTheta = theta
-	case theta != 0 && theta != c.RopeTheta:
-		return fmt.Errorf("rope_theta is %g, but %g in rope_parameters", c.RopeTheta, theta)
+	var err error
+	if c.RopeTheta, err = c.Rope.Resolve(c.RopeTheta); err != nil {
+		return err
 	}
 	if err := c.Stack().Validate(); err != nil {
 		return err

@@ -20,6 +20,7 @@ func TestDecoderConfig(t *testing.T) {
 		"rope_parameters by layer": {`"rope_parameters": {"full_attention": {"rope_theta": 1e6, "partial_rotary_factor": 1.0}}`, ""},
 		"both, alike":              {theta + `, "rope_parameters": {"rope_theta": 1e6}`, ""},
 		"both, different":          {theta + `, "rope_parameters": {"rope_theta": 1e4}`, "rope_theta is 1e+06, but 10000 in rope_parameters"},
+		"both, different by layer": {theta + `, "rope_parameters": {"full_attention": {"rope_theta": 1e4}}`, "rope_theta is 1e+06, but 10000 in rope_parameters.full_attention"},
 		"no theta":                 {`"rope_parameters": {"rope_type": "default"}`, "rope_theta is 0, must be above 1"},
 		"scaled rope_parameters":   {theta + `, "rope_parameters": {"rope_type": "yarn", "factor": 4}`, `rope_parameters is of type "yarn", only "default" is known`},
 		"scaled by layer":          {theta + `, "rope_parameters": {"full_attention": {"rope_type": "linear"}}`, `rope_parameters.full_attention is of type "linear"`},

@@ -37,6 +37,9 @@ func LoadLinear(w *safetensors.Set, name string, in, out int, bias bool) (Linear
 	if err == nil && !packed {
 		l.f32, l.bf16, err = loadMatrix(w, name+".weight", out, in)
 	}
+	if err == nil {
+		err = l.hasValues(w)
+	}
 	if err == nil && !packed && l.looksEmpty() {
 		info, _ := w.Info(name + ".weight")
 		err = &safetensors.TensorError{File: info.File, Tensor: name + ".weight", Problem: "values", Found: "zeros only", Wanted: "trained weights"}
@@ -48,6 +51,22 @@ func LoadLinear(w *safetensors.Set, name string, in, out int, bias bool) (Linear
 		l.bias, err = w.Widen(name+".bias", out)
 	}
 	return l, err
+}
+
+// hasValues refuses a matrix without inputs or outputs. Such a tensor is well formed, and
+// a size that the caller has from a tensor's shape may be 0.
+func (l *Linear) hasValues(w *safetensors.Set) error {
+	if l.In > 0 && l.Out > 0 {
+		return nil
+	}
+	err := &safetensors.TensorError{Tensor: l.name + ".weight", Problem: "shape", Wanted: "at least one input and one output"}
+	for _, form := range []string{".weight", int4Codes, int8Codes} {
+		if info, ok := w.Info(l.name + form); ok {
+			err.File, err.Tensor, err.Found = info.File, info.Name, fmt.Sprint(info.Shape)
+			break
+		}
+	}
+	return err
 }
 
 // looksEmpty reports whether the first, the middle and the last row are zero: so are

@@ -76,8 +76,10 @@ func LoadStack(w *safetensors.Set, prefix string, cfg StackConfig) (*Stack, erro
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Stack{StackConfig: cfg, layers: make([]Layer, cfg.Layers), rope: newRope(cfg.HeadDim, cfg.Theta)}
-	for i := range s.layers {
+	s := &Stack{StackConfig: cfg, rope: newRope(cfg.HeadDim, cfg.Theta)}
+	for i := range cfg.Layers {
+		// One by one: the number of layers is only what the config says until the tensors are found.
+		s.layers = append(s.layers, Layer{})
 		if err := s.layers[i].load(w, fmt.Sprintf("%slayers.%d.", prefix, i), cfg); err != nil {
 			return nil, err
 		}

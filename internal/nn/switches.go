@@ -90,15 +90,19 @@ func (r *RopeParameters) validate(field string) error {
 	return nil
 }
 
-// theta is the base that the parameters give, 0 if they give none.
-func (r *RopeParameters) theta() float64 {
-	switch {
-	case r == nil:
-		return 0
-	case r.Theta != 0:
-		return r.Theta
+// Resolve returns the base of the rotary angles: theta, which is rope_theta of the same
+// config, or if that is 0 the parameters' own. It is 0 if neither has one, and an error if
+// they differ. The parameters may be nil.
+func (r *RopeParameters) Resolve(theta float64) (float64, error) {
+	for field := "rope_parameters"; r != nil; r, field = r.Full, field+"."+fullAttention {
+		switch {
+		case theta == 0:
+			theta = r.Theta
+		case r.Theta != 0 && r.Theta != theta:
+			return theta, fmt.Errorf("rope_theta is %g, but %g in %s", theta, r.Theta, field)
+		}
 	}
-	return r.Full.theta()
+	return theta, nil
 }
 
 func wholeHead(field string, factor *float64) error {

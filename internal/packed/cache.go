@@ -126,7 +126,7 @@ func (c Cache) Open(path, digest string, packing int) (*File, error) {
 	return f, nil
 }
 
-// Write keeps the matrices of a checkpoint, and removes those of it that other versions
+// Write keeps the matrices of a checkpoint, and removes those of it that older versions
 // of the packing left behind.
 func (c Cache) Write(path string, h Header, tensors []safetensors.Tensor) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
@@ -142,8 +142,9 @@ func (c Cache) Write(path string, h Header, tensors []safetensors.Tensor) error 
 
 var cachedName = regexp.MustCompile(`^([0-9a-f]{64})-[a-z0-9-]+-([0-9]+)\.safetensors$`)
 
-// sweep removes the matrices of a checkpoint that are not of a version. What cannot be
-// removed stays: it takes room, no more.
+// sweep removes the matrices of a checkpoint that are of older versions than one. Newer ones
+// are of a program that may share the folder. What cannot be removed stays: it takes room, no
+// more.
 func (c Cache) sweep(digest string, packing int) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil {
@@ -151,7 +152,10 @@ func (c Cache) sweep(digest string, packing int) {
 	}
 	for _, e := range entries {
 		m := cachedName.FindStringSubmatch(e.Name())
-		if m != nil && m[1] == digest && m[2] != strconv.Itoa(packing) && e.Type().IsRegular() {
+		if m == nil || m[1] != digest || !e.Type().IsRegular() {
+			continue
+		}
+		if version, err := strconv.Atoi(m[2]); err == nil && version < packing {
 			_ = os.Remove(filepath.Join(c.Dir, e.Name()))
 		}
 	}

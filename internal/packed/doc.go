@@ -1,6 +1,6 @@
 // Package packed is the form in which packed matrices are kept on disk: one
 // safetensors file, mapped when it is opened, so that nothing is packed again and
-// packed weights are not copied.
+// packed weights are not copied (but on Windows, where files are read into memory).
 //
 // There are two kinds. A model file, which `mynah quantize` writes, holds all that a
 // checkpoint directory holds: packed matrices, the other tensors as they were, and the

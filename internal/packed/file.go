@@ -56,7 +56,7 @@ type File struct {
 	set *safetensors.Set
 }
 
-// Open maps a packed file and verifies it. packing is the version of the packing that
+// Open maps a packed file (on Windows it reads it) and verifies it. packing is the version of the packing that
 // the program does itself.
 func Open(name string, packing int) (*File, error) {
 	set, err := safetensors.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
@@ -289,13 +289,10 @@ func (i smallInfo) ModTime() time.Time { return time.Time{} }
 func (i smallInfo) IsDir() bool        { return false }
 func (i smallInfo) Sys() any           { return nil }
 
-// Is reports whether there is a packed file of this name, of any version.
+// Is reports whether there is a packed file of this name, of any version. It reads the
+// header alone.
 func Is(name string) bool {
-	set, err := safetensors.Open(os.DirFS(filepath.Dir(name)), filepath.Base(name))
-	if err != nil {
-		return false
-	}
-	defer set.Close()
-	_, ok := set.Metadata()[keyFormat]
-	return ok
+	meta, err := safetensors.ReadMetadata(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	_, ok := meta[keyFormat]
+	return ok && err == nil
 }

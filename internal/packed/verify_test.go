@@ -78,15 +78,16 @@ func TestCoversCodec(t *testing.T) {
 	}
 }
 
-// TestCacheSweeps keeps the files of other checkpoints and other forms, and removes those of the same checkpoint that are of other
-// versions.
+// TestCacheSweeps keeps the files of other checkpoints, of other forms and of newer versions, and removes those of the same checkpoint
+// that are of older ones.
 func TestCacheSweeps(t *testing.T) {
 	c := Cache{Dir: t.TempDir()}
 	mine, other := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
 	files := map[string]bool{ // whether it stays
 		mine + "-int4-int8-1.safetensors":                             false,
 		mine + "-int4-int8-f32-6.safetensors":                         false,
-		mine + "-int4-int8-f32-8.safetensors":                         false,
+		mine + "-int4-int8-f32-8.safetensors":                         true,
+		mine + "-int4-int8-f32-99999999999999999999.safetensors":      true,
 		mine + fmt.Sprintf("-int4-int4-int8-%d.safetensors", packing): true,
 		other + "-int4-int8-1.safetensors":                            true,
 		mine + "-int4-int8-1.safetensors.txt":                         true,

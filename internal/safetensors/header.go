@@ -38,10 +38,21 @@ type tensor struct {
 // parseHeader checks a whole file, buf, and returns its tensors in the order of their data, and its metadata. Every
 // error is one line with file, tensor if there is one, found and wanted.
 func parseHeader(file string, buf []byte) ([]tensor, map[string]string, error) {
-	header, data, err := splitHeader(file, buf)
+	n, err := headerLength(file, buf, len(buf))
 	if err != nil {
 		return nil, nil, err
 	}
+	header, data := buf[lengthBytes:][:n], buf[lengthBytes+n:]
+	tensors, meta, err := parseEntries(file, header, len(data))
+	for i := range tensors {
+		t := &tensors[i]
+		t.data = data[t.begin:t.end:t.end]
+	}
+	return tensors, meta, err
+}
+
+// parseEntries is parseHeader for a header and so many bytes of data behind it, which it leaves out.
+func parseEntries(file string, header []byte, data int) ([]tensor, map[string]string, error) {
 	if !utf8.Valid(header) {
 		return nil, nil, fileErr(file, "header", "with invalid UTF-8", "JSON in UTF-8")
 	}
@@ -64,27 +75,31 @@ func parseHeader(file string, buf []byte) ([]tensor, map[string]string, error) {
 	return tensors, p.meta, nil
 }
 
-// splitHeader cuts buf into the header and the data after checking the length that stands before them.
-func splitHeader(file string, buf []byte) (header, data []byte, err error) {
-	if bytes.HasPrefix(buf, []byte(lfsPrefix)) {
-		return nil, nil, fileErr(file, "is a", "Git LFS pointer of "+bytesOf(len(buf)), "the file it points to (git lfs pull)")
+// startBytes is how much of a file headerLength looks at.
+const startBytes = max(lengthBytes, len(lfsPrefix))
+
+// headerLength returns the length of the header, which stands before it, after checking it. start is the beginning of a file of so many
+// bytes: startBytes of it, or all.
+func headerLength(file string, start []byte, size int) (int, error) {
+	if bytes.HasPrefix(start, []byte(lfsPrefix)) {
+		return 0, fileErr(file, "is a", "Git LFS pointer of "+bytesOf(size), "the file it points to (git lfs pull)")
 	}
-	if len(buf) < lengthBytes {
-		return nil, nil, fileErr(file, "file of", bytesOf(len(buf)), "at least 8 bytes of header length")
+	if size < lengthBytes {
+		return 0, fileErr(file, "file of", bytesOf(size), "at least 8 bytes of header length")
 	}
-	n := binary.LittleEndian.Uint64(buf)
-	room := uint64(len(buf) - lengthBytes)
+	n := binary.LittleEndian.Uint64(start)
+	room := uint64(size - lengthBytes)
 	switch {
-	case n > min(room, maxHeaderBytes) && isText(buf[:lengthBytes]):
-		return nil, nil, fileErr(file, "file", fmt.Sprintf("of %d bytes begins with the text %q", len(buf), buf[:lengthBytes]), "a safetensors file")
+	case n > min(room, maxHeaderBytes) && isText(start[:lengthBytes]):
+		return 0, fileErr(file, "file", fmt.Sprintf("of %d bytes begins with the text %q", size, start[:lengthBytes]), "a safetensors file")
 	case n > maxHeaderBytes:
-		return nil, nil, fileErr(file, "header length", strconv.FormatUint(n, 10), fmt.Sprintf("at most %d", maxHeaderBytes))
+		return 0, fileErr(file, "header length", strconv.FormatUint(n, 10), fmt.Sprintf("at most %d", maxHeaderBytes))
 	case n > room:
-		return nil, nil, fileErr(file, "header length", strconv.FormatUint(n, 10), fmt.Sprintf("at most %d in a file of %d bytes", room, len(buf)))
+		return 0, fileErr(file, "header length", strconv.FormatUint(n, 10), fmt.Sprintf("at most %d in a file of %d bytes", room, size))
 	case n < 2:
-		return nil, nil, fileErr(file, "header length", strconv.FormatUint(n, 10), "at least 2")
+		return 0, fileErr(file, "header length", strconv.FormatUint(n, 10), "at least 2")
 	}
-	return buf[lengthBytes:][:n], buf[lengthBytes+n:], nil
+	return int(n), nil
 }
 
 func isText(b []byte) bool {
@@ -319,10 +334,10 @@ func kindOf(tok json.Token) string {
 	return "null"
 }
 
-// layOut checks that the tensors cover the data exactly, sorts them by place and cuts their bytes out of it.
-func layOut(file string, tensors []tensor, data []byte) error {
+// layOut checks that the tensors cover so many bytes of data exactly, and sorts them by place.
+func layOut(file string, tensors []tensor, data int) error {
 	for i := range tensors {
-		if err := checkExtent(file, &tensors[i], len(data)); err != nil {
+		if err := checkExtent(file, &tensors[i], data); err != nil {
 			return err
 		}
 	}
@@ -343,10 +358,9 @@ func layOut(file string, tensors []tensor, data []byte) error {
 			return &TensorError{file, t.Name, problem, strconv.Itoa(t.begin), fmt.Sprintf("%d, %s", at, where)}
 		}
 		at, last = t.end, t.Name
-		t.data = data[t.begin:t.end:t.end]
 	}
-	if at != len(data) {
-		return fileErr(file, "data of", bytesOf(len(data)), fmt.Sprintf("%d, where the last tensor ends", at))
+	if at != data {
+		return fileErr(file, "data of", bytesOf(data), fmt.Sprintf("%d, where the last tensor ends", at))
 	}
 	return nil
 }

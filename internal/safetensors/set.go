@@ -36,7 +36,7 @@ type Set struct {
 }
 
 // Open opens one .safetensors file, or an index (NAME.safetensors.index.json) together with the shards beside it. A
-// file of the operating system is mapped, any other is read into memory. The whole layout is checked here; errors are
+// file of the operating system is mapped (on Windows read into memory), any other is read into memory. The whole layout is checked here; errors are
 // of type *FileError or *TensorError.
 func Open(fsys fs.FS, name string) (*Set, error) {
 	if strings.HasSuffix(name, indexSuffix) {

@@ -347,6 +347,11 @@ func TestAnotherProcessHoldsTheLock(t *testing.T) {
 	if got := names(t, s); got != "anna" { // reading waits for nobody
 		t.Errorf("there are %q", got)
 	}
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
 	held.Close()
 	if err := <-done; err != nil {
 		t.Error(err)

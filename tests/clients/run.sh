@@ -22,7 +22,7 @@ install_python || fail "the packages of requirements.txt could not be installed"
 
 npm ci --no-audit --no-fund --loglevel error || fail "the packages of package.json could not be installed"
 node=node
-if ! node -e 'process.exit(parseInt(process.versions.node) < 22)' 2>/dev/null; then
+if ! node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' 2>/dev/null; then
   case $(uname -m) in
     x86_64) platform=linux-x64 ;;
     aarch64) platform=linux-arm64 ;;

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrTruncated ends audio that was cut at its longest before the text had ended. What was
+// ErrTruncated ends audio that was cut before the text had ended. What was
 // read before is good.
 var ErrTruncated = errors.New("client: the audio was cut before the text had ended")
 
@@ -20,7 +20,7 @@ type FinishReason string
 // The finish reasons. Only Stop means that all of the text was spoken.
 const (
 	Stop      FinishReason = "stop"
-	Length    FinishReason = "length"    // cut at the bound of its frames
+	Length    FinishReason = "length"    // cut at the bound of its frames, or by a model that had not heard all of it
 	Cancelled FinishReason = "cancelled" // taken back, or cut off by the end of the server
 	Failed    FinishReason = "error"
 )

@@ -180,7 +180,9 @@ func (s *Server) speakItem(ctx context.Context, engine Engine, item *batchItem, 
 	}
 }
 
-func (s *Server) speakInto(ctx context.Context, engine Engine, item *batchItem, held *atomic.Int64, in *requestInfo) error {
+// speakInto speaks an item into it. Nobody else recovers from a panic in its goroutine.
+func (s *Server) speakInto(ctx context.Context, engine Engine, item *batchItem, held *atomic.Int64, in *requestInfo) (err error) {
+	defer recovered(&err)
 	request, err := s.request(&item.fields, engine.Info())
 	if err != nil {
 		return err
@@ -203,6 +205,7 @@ func (s *Server) speakInto(ctx context.Context, engine Engine, item *batchItem, 
 	if err != nil {
 		return err
 	}
+	defer sink.Abort() // nothing after Close
 	done, err := u.pump(ctx, stream, sink)
 	if err != nil {
 		s.freeBatch(held, len(out.data))

@@ -227,3 +227,49 @@ func TestBatchClientGoesAway(t *testing.T) {
 	conn.Close()
 	eventually(t, "both are closed", func() bool { return engine.open.Load() == 0 })
 }
+
+// A panic while an item is spoken is a failure of that item alone.
+func TestBatchPanics(t *testing.T) {
+	engine := newFake()
+	engine.choose = func(r synth.Request) (script, error) {
+		if r.Text == "Two." {
+			panic("an index of an encoder")
+		}
+		return script{frames: 2}, nil
+	}
+	r := startWith(t, Options{}, engine)
+	a := r.batch(`{"response_format":"pcm","items":[{"input":"One."},{"input":"Two."},{"input":"Three."}]}`)
+	if a.Succeeded != 2 || a.Failed != 1 || a.Results[1].Status != itemError || str(a.Results[1].Error.Code) != "internal_error" {
+		t.Errorf("%+v", a)
+	}
+	if n := engine.open.Load(); n != 0 || r.batchHeld.Load() != 0 {
+		t.Errorf("%d streams are open, %d bytes are held", n, r.batchHeld.Load())
+	}
+}
+
+// panicky is a writer with a mistake.
+type panicky struct{}
+
+func (panicky) Write([]byte) (int, error) { panic("a mistake") }
+
+// Encoders get errors of writers that panic, for some write where nobody else recovers.
+func TestWriterPanics(t *testing.T) {
+	for _, format := range formats() {
+		sink, err := encoding{format: format}.open(panicky{}, fakeRate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			if err = sink.Write(make([]float32, fakeFrame)); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			err = sink.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "panic: a mistake") {
+			t.Errorf("%s: %.80v", format, err)
+		}
+		_ = sink.Abort()
+	}
+}

@@ -44,11 +44,40 @@ func (s *Server) takeBodyBy(w *response, r *http.Request, read func(*response, *
 	if err := s.admits(); err != nil {
 		return nil, nil, nil, err
 	}
+	gone, err := s.beginBody()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			gone()
+		}
+	}()
 	if body, err = read(w, r); err != nil {
 		return nil, nil, nil, err
 	}
-	engine, release, err = s.begin()
-	return body, engine, release, err
+	engine, done, err := s.begin()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return body, engine, func() { done(); gone() }, nil
+}
+
+// beginBody admits a body into memory, until gone is called: no more of them than
+// connections may be open. In HTTP/1 that many there are at most, but a connection of
+// HTTP/2 has many.
+func (s *Server) beginBody() (gone func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bodies >= s.opts.Limits.Connections {
+		return nil, errRequests
+	}
+	s.bodies++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bodies--
+	}), nil
 }
 
 // clipBodyBytes is the largest body of a request that may bring a recording.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -31,9 +32,13 @@ type elevenContext struct {
 	space     string // white space at the end of the text, which belongs to what follows
 	unflushed bool   // text came after the last flush
 
-	begun  bool // the engine has taken the text
-	failed bool // under session.mu: what came was refused, or the context is over
-	cut    atomic.Pointer[Error]
+	begun bool // the engine has taken the text
+	cut   atomic.Pointer[Error]
+
+	// Under session.mu.
+	failed bool // what came was refused, or the context is over
+	told   bool // how it ended was told, or waits to be sent
+	final  bool // and that was that all of the text was spoken
 }
 
 // contextID is how events name the context, nil on a socket with one.
@@ -50,14 +55,17 @@ func (x *elevenContext) settle(all []member) *Error {
 	if err := p.readFields(all); err != nil {
 		return err
 	}
-	if x.settled {
-		if p.speed != x.params.speed {
-			return invalid("voice_settings.speed", "%g after the first message said %g", p.speed, x.params.speed)
-		}
+	speed, first := cmp.Or(p.speed, 1), cmp.Or(x.params.speed, 1)
+	switch {
+	case p.inactivity != x.params.inactivity: // it is the connection's
+		return invalid("inactivity_timeout", "%v after the query said %v", p.inactivity, x.params.inactivity)
+	case x.settled && speed != first:
+		return invalid("voice_settings.speed", "%g after the first message said %g", speed, first)
+	case x.settled && p.form != x.params.form:
+		return invalid("output_format", "another one than that of the first message")
+	case x.settled:
 		return nil
 	}
-	// The rest of a body's fields are the query's here.
-	p.model, p.language, p.seed = x.params.model, x.params.language, x.params.seed
 	r, form, err := x.server.elevenRequest(p, "", x.socket.model)
 	if err != nil {
 		return asError(err)
@@ -113,10 +121,24 @@ func (x *elevenContext) settledText() bool { return !x.unflushed || x.params.aut
 
 // drop takes back what was not sent. session.mu is held.
 func (x *elevenContext) drop() {
+	if x.told { // the end of all of the text becomes another; a failure stays
+		x.socket.out.retract(&x.turn, func(shown) []outgoing {
+			if !x.final {
+				return nil
+			}
+			return x.dropped(errElevenDropped)
+		})
+		return
+	}
 	x.cut.CompareAndSwap(nil, errElevenDropped)
 	x.withdrawn.Store(true)
 	x.socket.out.withdraw(&x.turn, func(shown) []outgoing { return nil })
 	x.cancel()
+}
+
+// dropped tells that what was not sent never will be.
+func (x *elevenContext) dropped(reason *Error) []outgoing {
+	return []outgoing{{kind: websocket.TextMessage, data: encode(x.problem(reason))}}
 }
 
 // late ends a text that does not go on.
@@ -237,9 +259,12 @@ func (x *elevenContext) Write(p []byte) (int, error) {
 
 // tell tells the client how the context ended: isFinal only if all of its text was
 // spoken. It returns the failure that the client was told of, nil for none. On a socket
-// with one context the socket's end tells it.
+// with one context the socket's end tells it. Nothing can be dropped in between.
 func (x *elevenContext) tell(err error) *Error {
 	c := x.session
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x.told = true
 	slow, isSlow := asSlow(err)
 	failure := x.failure(err)
 	switch {
@@ -249,14 +274,13 @@ func (x *elevenContext) tell(err error) *Error {
 	case failure == nil && err != nil:
 		return nil // there is nobody to tell
 	case failure == nil:
+		x.final = true
 		c.send(&x.turn, markEnd, 0, elevenFinal{IsFinal: true, ContextID: x.contextID()})
 		return nil
 	case !c.multi:
 		return failure
 	case x.isWithdrawn():
-		c.out.withdraw(&x.turn, func(shown) []outgoing {
-			return []outgoing{{kind: websocket.TextMessage, data: encode(x.problem(failure))}}
-		})
+		c.out.withdraw(&x.turn, func(shown) []outgoing { return x.dropped(failure) })
 	default:
 		c.send(nil, markNone, 0, x.problem(failure))
 	}
@@ -264,15 +288,12 @@ func (x *elevenContext) tell(err error) *Error {
 }
 
 // failure is what kept a context from saying all of its text: nil if nothing did, or if
-// the client is gone.
+// the client is gone. session.mu is held.
 func (x *elevenContext) failure(err error) *Error {
-	x.session.mu.Lock()
-	refusal := x.refusal
-	x.session.mu.Unlock()
 	cut := x.cut.Load()
 	switch {
-	case refusal != nil:
-		return refusal
+	case x.refusal != nil:
+		return x.refusal
 	case x.isWithdrawn():
 		return cut
 	case err == nil:

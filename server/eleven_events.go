@@ -77,7 +77,7 @@ var (
 
 // errTruncated is the end of audio that was cut, where there is no finish reason to tell it.
 var errTruncated = &Error{Status: http.StatusInternalServerError, Type: typeServer, Code: "audio_truncated",
-	Message: "the audio was cut at its longest before the text had ended"}
+	Message: "the audio was cut before the text had ended"}
 
 // tooManyContexts refuses another context.
 func tooManyContexts(n int, what string) *Error {

@@ -39,10 +39,11 @@ func (s *Server) elevenSpeech(w *response, r *http.Request) error {
 	if refused != nil {
 		return refused
 	}
-	text, err := readElevenBody(&params, body, s.opts.Limits)
+	text, unknown, err := readElevenBody(&params, body, s.opts.Limits)
 	if err != nil {
 		return err
 	}
+	nameIgnored(w, unknown)
 	s.addText(r, "text", text)
 	request, form, err := s.elevenRequest(params, text, engine.Info())
 	if err != nil {
@@ -58,29 +59,33 @@ func (s *Server) elevenSpeech(w *response, r *http.Request) error {
 	return elevenNames(err)
 }
 
-// readElevenBody reads a body, and returns the text.
-func readElevenBody(p *elevenParams, body []byte, limits Limits) (string, error) {
-	all, err := members(body)
-	if err != nil {
-		return "", err
+// readElevenBody reads a body, and returns the text and the fields that are not used.
+func readElevenBody(p *elevenParams, body []byte, limits Limits) (text string, unknown []string, err error) {
+	all, refused := members(body)
+	if refused != nil {
+		return "", nil, refused
 	}
-	if err := p.readFields(all); err != nil {
-		return "", err
+	if refused := p.readFields(all); refused != nil {
+		return "", nil, refused
 	}
 	value := memberOf(all, "text")
 	if value == nil {
 		e := invalid("text", "it is missing, wanted a text of 1 to %d characters", limits.InputRunes)
 		e.Code = "missing_field"
-		return "", e
+		return "", nil, e
 	}
-	text, err := textValue("text", value)
-	if err != nil {
-		return "", err
+	if text, refused = textValue("text", value); refused != nil {
+		return "", nil, refused
 	}
 	if err := checkLength("text", text, limits.InputRunes); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return text, nil
+	for _, m := range all {
+		if elevenFields[m.name] == nil && elevenQuery[m.name] == nil && m.name != "text" && !isNull(m.value) {
+			unknown = append(unknown, m.name)
+		}
+	}
+	return text, unknown, nil
 }
 
 // elevenVoiceEntry is one voice in ElevenLabs' form.

@@ -86,6 +86,16 @@ var elevenQuery = map[string]func(p *elevenParams, name, value string) *Error{
 	},
 	"enable_logging": checkSwitchParam,
 	"sync_alignment": checkSwitchParam,
+
+	"voice_settings":                    notOfQuery,
+	"generation_config":                 notOfQuery,
+	"pronunciation_dictionary_locators": notOfQuery,
+	"audio_effects":                     notOfQuery,
+}
+
+// notOfQuery refuses what has no form as text.
+func notOfQuery(_ *elevenParams, name, _ string) *Error {
+	return invalid(name, "it belongs to the body, or to the first message of a WebSocket, not to the query")
 }
 
 func checkSwitchParam(_ *elevenParams, name, value string) *Error {
@@ -129,7 +139,7 @@ func readElevenQuery(voice string, query url.Values) (elevenParams, *Error) {
 }
 
 // elevenFields are the fields of a body or a message that change something or may be
-// refused. Null is the same as leaving one out.
+// refused, beside the parameters of queries. Null is the same as leaving one out.
 var elevenFields = map[string]func(p *elevenParams, name string, value json.RawMessage) *Error{
 	"model_id": func(p *elevenParams, name string, value json.RawMessage) (err *Error) {
 		p.model, err = textValue(name, value)
@@ -228,16 +238,39 @@ func eachMember(name string, value json.RawMessage, look func(m member) *Error) 
 	return nil
 }
 
-// readFields reads the fields of a body or a message. Other fields are not used.
+// readFields reads the fields of a body or a message. ElevenLabs' own service has some of
+// them in queries alone and leaves them out elsewhere, so that whoever asks for bare samples
+// gets mp3; here they mean the same. Other fields are not used.
 func (p *elevenParams) readFields(all []member) *Error {
 	for _, m := range all {
-		if read, known := elevenFields[m.name]; known && !isNull(m.value) {
-			if err := read(p, m.name, m.value); err != nil {
-				return err
+		if isNull(m.value) {
+			continue
+		}
+		var err *Error
+		if read := elevenFields[m.name]; read != nil {
+			err = read(p, m.name, m.value)
+		} else if read := elevenQuery[m.name]; read != nil {
+			var value string
+			if value, err = paramOf(m); err == nil && value != "" {
+				err = read(p, m.name, value)
 			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// paramOf is the value of a field as a query has it.
+func paramOf(m member) (string, *Error) {
+	switch m.value[0] {
+	case '"':
+		return textValue(m.name, m.value)
+	case '{', '[':
+		return "", wrongType(m.name, m.value, "text, a number, or true or false")
+	}
+	return string(m.value), nil
 }
 
 // elevenModels is how ids of ElevenLabs' models begin: they mean the model that is

@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +47,7 @@ type elevenSession struct {
 	mu       sync.Mutex
 	open     map[string]*elevenContext // that take text, or failed and take it in vain
 	speaking map[*elevenContext]bool   // that are not over
-	last     map[string]*elevenContext // of each name, as long as it is not over
+	last     map[string]*elevenContext // of each name, as long as it is not over, or waits to be sent
 	count    int                       // of contexts
 	closing  bool                      // no context is opened any more
 	draining bool                      // the server shuts down
@@ -147,17 +150,29 @@ func (c *elevenSession) act(kind int, data []byte) *Error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	over, ends := c.closing || c.draining, c.multi && (m.close || m.last)
+	if !over && (!ends || c.says(m)) { // what comes after the end is no text
+		if err := c.say(m); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.multi && m.last:
 		c.endAll()
-		return nil
-	case c.closing || c.draining:
-		return nil // what comes after the end
-	case c.multi && m.close:
+	case c.multi && m.close && !over:
 		c.closeContext(m.context)
-		return nil
 	}
-	return c.say(m)
+	return nil
+}
+
+// says tells whether a message that ends text has something to say before: to a context
+// that is open, or words for a new one. mu is held.
+func (c *elevenSession) says(m elevenMessage) bool {
+	if m.text == nil || c.open[m.context] != nil {
+		return c.open[m.context] != nil
+	}
+	text, err := textValue("text", m.text)
+	return err != nil || strings.TrimSpace(text) != ""
 }
 
 // readMessage reads one message.
@@ -281,7 +296,7 @@ func (c *elevenSession) newContext(id string) (*elevenContext, *Error) {
 func (c *elevenSession) closeContext(id string) {
 	x := c.open[id]
 	if x == nil {
-		if x = c.last[id]; x != nil && x.refusal == nil {
+		if x = c.last[id]; x != nil {
 			x.drop()
 		}
 		return
@@ -290,6 +305,15 @@ func (c *elevenSession) closeContext(id string) {
 		x.drop()
 	}
 	c.end(x)
+}
+
+// forget forgets contexts that are over and of which nothing waits to be sent, so that
+// there is nothing to take back. mu is held.
+func (c *elevenSession) forget() {
+	waiting := c.out.waiting()
+	maps.DeleteFunc(c.last, func(_ string, x *elevenContext) bool {
+		return !c.speaking[x] && !slices.Contains(waiting, &x.turn)
+	})
 }
 
 // end ends a context's text: its name is free. mu is held.
@@ -338,9 +362,7 @@ func (c *elevenSession) concluded(x *elevenContext, err *Error) {
 	defer c.mu.Unlock()
 	c.active = time.Now()
 	delete(c.speaking, x)
-	if c.last[x.id] == x {
-		delete(c.last, x.id)
-	}
+	c.forget()
 	if c.open[x.id] == x { // it failed: what comes of its text is no text of another
 		x.failed = true
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -92,9 +93,17 @@ var (
 	errLoading  = unavailable("loading", "the model is being loaded")
 	errDraining = unavailable("shutting_down", "the server is shutting down")
 	errSockets  = unavailable("too_many_websockets", "too many WebSockets are open")
+	errRequests = unavailable("too_many_connections", "as many requests are open as connections may be")
 	errQueue    = &Error{Status: http.StatusTooManyRequests, Type: typeRateLimit, Code: "queue_full",
 		Message: "all places are taken and the queue is full", RetryAfter: retryAfter}
 )
+
+// recovered makes an error of a panic, with where it was for the log. It is to be deferred.
+func recovered(err *error) {
+	if problem := recover(); problem != nil {
+		*err = fmt.Errorf("panic: %v\n%s", problem, debug.Stack())
+	}
+}
 
 // errClientGone ends a request whose client went away: there is nobody to tell.
 var errClientGone = errors.New("the client went away")

@@ -151,7 +151,7 @@ func (s *fakeStream) Next() (synth.Event, error) {
 	}
 	s.at++
 	s.engine.frames.Add(1)
-	return synth.Audio{Frame: s.at - 1, PCM: pcm}, nil
+	return synth.Audio{Frame: s.at - 1, PCM: pcm, Computing: time.Duration(s.at) * 40 * time.Millisecond}, nil
 }
 
 func (s *fakeStream) done(reason synth.FinishReason) synth.Event {
@@ -160,7 +160,7 @@ func (s *fakeStream) done(reason synth.FinishReason) synth.Event {
 		reason = synth.FinishStop
 	}
 	audio := time.Duration(s.at) * 80 * time.Millisecond
-	return synth.Done{FinishReason: reason, Seed: fakeSeed, Frames: s.at, TextTokens: 5, Samples: s.at * fakeFrame, Audio: audio, Elapsed: audio / 2}
+	return synth.Done{FinishReason: reason, Seed: fakeSeed, Frames: s.at, TextTokens: 5, Samples: s.at * fakeFrame, Audio: audio, Computing: audio / 2, Elapsed: 3 * audio}
 }
 
 func (s *fakeStream) Close() error {

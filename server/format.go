@@ -75,5 +75,14 @@ func (e encoding) open(w io.Writer, rate int) (audio.Sink, error) {
 	if e.law != nil {
 		w = &lawWriter{law: e.law, to: w}
 	}
-	return audio.NewEncoder(w, rate, e.audio())
+	return audio.NewEncoder(guardedWriter{w}, rate, e.audio())
+}
+
+// guardedWriter makes an error of a panic: some encoders write from a goroutine of their
+// own, in which it would end the process.
+type guardedWriter struct{ to io.Writer }
+
+func (g guardedWriter) Write(p []byte) (n int, err error) {
+	defer recovered(&err)
+	return g.to.Write(p)
 }

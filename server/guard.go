@@ -147,10 +147,29 @@ func (s *Server) knownOrigin(r *http.Request) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) && (r.TLS == nil || u.Scheme == "https")
 }
 
-// validOrigin reports whether an allowed origin is one.
-func validOrigin(origin string) bool {
+// defaultPorts are those that browsers leave out of an origin.
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// originProblem tells what is wrong with an origin to allow, "" if nothing is: one that
+// no browser sends would refuse all pages.
+func originProblem(origin string) string {
+	if origin == "*" || origin == "null" {
+		return ""
+	}
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.String() == u.Scheme+"://"+u.Host
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.String() != u.Scheme+"://"+u.Host {
+		return "wanted a scheme and a host such as https://example.org, or *"
+	}
+	port := u.Port()
+	switch {
+	case strings.Contains(u.Host, "*"):
+		return "there are no patterns: name each host, or * for all origins"
+	case port == defaultPorts[u.Scheme] || strings.HasSuffix(u.Host, ":"):
+		return "browsers leave such a port out: " + u.Scheme + "://" + strings.TrimSuffix(u.Host, ":"+port)
+	case strings.HasPrefix(port, "0"):
+		return "wanted a port without a zero in front"
+	}
+	return ""
 }
 
 // crossOrigin answers preflights of listed origins, which carry no key, and lets their

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -126,6 +127,22 @@ func TestHostsAndOrigins(t *testing.T) {
 	s.ServeHTTP(w, req)
 	if w.Code != 200 {
 		t.Errorf("status %d", w.Code)
+	}
+}
+
+// An origin that no browser sends would refuse all pages, so it is refused at the start.
+func TestOriginsThatNoneHas(t *testing.T) {
+	for origin, want := range map[string]string{
+		"*": "", "null": "", "https://example.org": "", "http://localhost:3000": "", "https://[::1]:8443": "", "http://example.org:443": "", "HTTP://EXAMPLE.org": "",
+		"https://*.example.org": "there are no patterns", "https://*": "there are no patterns", "http://localhost:*": "wanted a scheme",
+		"http://example.org:80": "browsers leave such a port out: http://example.org", "https://[::1]:443": "browsers leave such a port out: https://[::1]",
+		"https://example.org:": "browsers leave such a port out: https://example.org", "https://example.org:0443": "wanted a port",
+		"example.org": "wanted a scheme", "https://example.org/": "wanted a scheme", "ftp://example.org": "wanted a scheme", "https://m\u00fcnchen.example": "wanted a scheme",
+	} {
+		_, err := New(Options{Origins: []string{"https://app.example", origin}})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), fmt.Sprintf("server: origin %q, %s", origin, want)) {
+			t.Errorf("%s: %v, want %s", origin, err, want)
+		}
 	}
 }
 

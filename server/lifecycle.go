@@ -24,10 +24,14 @@ import (
 //	stopped    DrainGrace is over: what is still live is cancelled, and told so.
 
 // newHTTPServer is the server with all timeouts but one: a WriteTimeout would be for
-// an answer as a whole.
+// an answer as a whole. Over HTTP/2 the deadline of an answer's write ends its stream with
+// a frame, which waits behind the one that the client does not take: only a time for the
+// connection itself ends that.
 func (s *Server) newHTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           s.handler,
+		ConnContext:       withConn,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: connectionStreams, WriteByteTimeout: s.opts.Limits.WriteTimeout},
 		ReadHeaderTimeout: s.opts.Limits.HeaderTimeout,
 		IdleTimeout:       s.opts.Limits.IdleTimeout,
 		MaxHeaderBytes:    headerBytes,

@@ -202,10 +202,11 @@ func TestDrainCancels(t *testing.T) {
 			if tc.stall == 0 {
 				engine.script.step = make(chan struct{})
 			}
-			r := startWith(t, Options{Limits: Limits{DrainGrace: 50 * time.Millisecond}}, engine)
+			r := startWith(t, Options{Limits: Limits{DrainGrace: 250 * time.Millisecond}}, engine)
 			answered := make(chan *http.Response)
 			go func() { answered <- r.post(speechPath, `{"input":"a"`+tc.fields+`}`) }()
-			eventually(t, "it is live", func() bool { return engine.open.Load() == 1 })
+			spoken := uint64(1 + tc.stall) // with the frame that warms up
+			eventually(t, "it is live and has spoken", func() bool { return engine.open.Load() == 1 && engine.frames.Load() == spoken })
 			ended := make(chan error, 1)
 			go func() { ended <- r.Shutdown(context.Background()) }()
 			tc.check(t, <-answered)

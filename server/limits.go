@@ -43,8 +43,9 @@ const (
 	// its voice is the slower for it.
 	DefaultClipSeconds = 120
 
-	// DefaultConnections is the number of open connections. Each costs some ten
-	// kilobytes, and a body while it arrives.
+	// DefaultConnections is the number of open connections, and of requests with a body,
+	// of which an HTTP/2 connection may have several. Each costs some ten kilobytes, and
+	// its body while it arrives.
 	DefaultConnections = 512
 
 	// DefaultWebSockets is the number of those that may be WebSockets, which stay. As many
@@ -111,6 +112,10 @@ const (
 
 	// headerBytes bounds a request's header, as far as net/http can be told to.
 	headerBytes = 16 << 10
+
+	// connectionStreams is how many requests an HTTP/2 connection may have open: four times
+	// as many as are spoken at once. Clients wait for a place, or open another connection.
+	connectionStreams = 32
 
 	// retryAfter is the wait that a refused client is told: about as long as a short
 	// utterance takes.

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,10 +53,25 @@ func refuse(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// limitedConn gives its place free when it is closed.
+// limitedConn gives its place free when it is closed, and remembers that its client let
+// the time of a write pass.
 type limitedConn struct {
 	net.Conn
 	release func()
+	stalled atomic.Bool
+}
+
+// Write fails for good once a write has run out of time: nothing can follow half a
+// message, and the farewell of TLS would have the full buffer waited for once more.
+func (c *limitedConn) Write(p []byte) (int, error) {
+	if c.stalled.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.stalled.Store(true)
+	}
+	return n, err
 }
 
 // NetConn returns the connection below, as tls.Conn does.
@@ -62,4 +80,33 @@ func (c *limitedConn) NetConn() net.Conn { return c.Conn }
 func (c *limitedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
+}
+
+// below finds the connection of a kind beneath others, such as those of TLS and of limits.
+func below[T any](conn net.Conn) (found T, ok bool) {
+	for {
+		if found, ok = conn.(T); ok {
+			return found, true
+		}
+		outer, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return found, false
+		}
+		conn = outer.NetConn()
+	}
+}
+
+type connKey struct{}
+
+// withConn puts a connection into the context of its requests.
+func withConn(ctx context.Context, conn net.Conn) context.Context {
+	limited, _ := below[*limitedConn](conn)
+	return context.WithValue(ctx, connKey{}, limited)
+}
+
+// stalled tells whether a request's client let the time of a write pass, for this or for
+// another request of its connection.
+func stalled(ctx context.Context) bool {
+	conn, _ := ctx.Value(connKey{}).(*limitedConn)
+	return conn != nil && conn.stalled.Load()
 }

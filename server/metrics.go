@@ -93,7 +93,7 @@ func newMetrics(s *Server) *metrics {
 	m.requests.total = f.NewCounterVec(counter("http_requests_total", "Answers by route, method and status."), []string{"route", "method", "status"})
 	m.ttfa = f.NewHistogramVec(histogram("ttfa_seconds", "From a request's arrival to its first audio, by transport.", ttfaBuckets), []string{"transport"})
 	m.gap = f.NewHistogram(histogram("frame_gap_seconds", "Between one frame of an utterance and the next, each 0.08 s of audio.", frameBuckets))
-	m.rtf = f.NewHistogram(histogram("rtf_ratio", "Time that an utterance took over the length of its audio; below 1 is faster than real time.", rtfBuckets))
+	m.rtf = f.NewHistogram(histogram("rtf_ratio", "Computing time of an utterance over the length of its audio; below 1 is faster than real time. Waits for a place, for text and for the client do not count.", rtfBuckets))
 	m.queued = f.NewHistogram(histogram("queue_seconds", "Time that an utterance waited for a place.", ttfaBuckets))
 	m.audio = f.NewCounter(counter("audio_seconds_total", "Audio that was produced."))
 	m.finished = f.NewCounterVec(counter("utterances_total", "Utterances by the reason of their end: stop, length, cancelled or error."), []string{"reason"})

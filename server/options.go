@@ -92,8 +92,8 @@ func (o Options) prepare() (Options, error) {
 		}
 	}
 	for _, origin := range o.Origins {
-		if origin != "*" && origin != "null" && !validOrigin(origin) {
-			return o, optionErrorf("origin %q, wanted a scheme and a host such as https://example.org, or *", origin)
+		if problem := originProblem(origin); problem != "" {
+			return o, optionErrorf("origin %q, %s", origin, problem)
 		}
 	}
 	mapped := map[string]string{}

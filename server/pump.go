@@ -108,7 +108,11 @@ func reasonOf(done synth.Done, err error) synth.FinishReason {
 // count counts an utterance's end.
 func (u *utterance) count(done synth.Done, err error) {
 	var slow *slowError
-	switch m := u.server.metrics; {
+	m := u.server.metrics
+	if err != nil { // there is no result that would tell
+		m.audio.Add(time.Duration(u.audio.Load()).Seconds())
+	}
+	switch {
 	case errors.As(err, &slow):
 		m.slowClient(slow.reason)
 		m.finished.WithLabelValues(string(synth.FinishCancelled)).Inc()
@@ -128,7 +132,9 @@ func why(ctx context.Context, err error) error {
 		return err
 	case errors.Is(context.Cause(ctx), errDraining):
 		return errDraining
-	case errors.Is(err, os.ErrDeadlineExceeded): // which also cancels the request's context
+	case errors.Is(err, os.ErrDeadlineExceeded), stalled(ctx):
+		// Which cancels the contexts of all requests of the connection; HTTP/2 tells the
+		// reason to one of them at most.
 		return &slowError{slowWrite}
 	case ctx.Err() != nil:
 		return errClientGone

@@ -100,16 +100,8 @@ func (w *response) reset() {
 		return
 	}
 	defer conn.Close()
-	for inner := conn; ; {
-		switch c := inner.(type) {
-		case interface{ SetLinger(int) error }:
-			_ = c.SetLinger(0)
-			return
-		case interface{ NetConn() net.Conn }:
-			inner = c.NetConn()
-		default:
-			return
-		}
+	if c, ok := below[interface{ SetLinger(int) error }](conn); ok {
+		_ = c.SetLinger(0)
 	}
 }
 

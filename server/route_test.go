@@ -159,6 +159,9 @@ func TestBrokenStreamIsNoSuccess(t *testing.T) {
 	eventually(t, "it is counted", func() bool {
 		return r.metric(`mynah_http_requests_total{method="POST",route="/v1/audio/speech",status="500"}`) == "1" && r.metric(`mynah_utterances_total{reason="error"}`) == "1"
 	})
+	if got := r.metric("mynah_audio_seconds_total"); got != "0.16" { // of the two frames that came
+		t.Errorf("%s s of audio", got)
+	}
 }
 
 func TestLog(t *testing.T) {

@@ -42,6 +42,7 @@ type Server struct {
 	engine   Engine        // nil while loading
 	live     int           // requests between begin and their release
 	sockets  int           // WebSockets among them
+	bodies   int           // requests that have a body in memory
 	draining chan struct{} // closed when Shutdown was called
 	refusing chan struct{} // closed DrainDelay later, when new work is refused
 	idle     chan struct{} // closed when draining and nothing is live, by becameIdle

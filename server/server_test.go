@@ -58,9 +58,9 @@ func run(t *testing.T, s *Server, engine *fakeEngine) *running {
 }
 
 // startHTTP2 runs a server with TLS.
-func startHTTP2(t *testing.T, engine *fakeEngine) *running {
+func startHTTP2(t *testing.T, opts Options, engine *fakeEngine) *running {
 	t.Helper()
-	s := newServer(t, Options{})
+	s := newServer(t, opts)
 	if err := s.Use(context.Background(), engine); err != nil {
 		t.Fatal(err)
 	}

@@ -155,6 +155,7 @@ func (a *answer) speak(ctx context.Context, engine Engine, request synth.Request
 	if err != nil {
 		return synth.Done{}, err
 	}
+	defer sink.Abort() // nothing after Close
 	return a.pump(ctx, stream, sink)
 }
 

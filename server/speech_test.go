@@ -348,7 +348,7 @@ func TestQueueIsFull(t *testing.T) {
 
 func TestHTTP2(t *testing.T) {
 	engine := newFake()
-	r := startHTTP2(t, engine)
+	r := startHTTP2(t, Options{}, engine)
 	resp := r.post(speechPath, `{"input":"Hello.","response_format":"pcm"}`)
 	if data := read(t, resp); resp.ProtoMajor != 2 || len(data) != 3*2*fakeFrame || resp.Trailer.Get(trailerFinish) != "stop" {
 		t.Errorf("protocol %s, %d bytes, trailer %v", resp.Proto, len(data), resp.Trailer)

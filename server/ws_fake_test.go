@@ -176,7 +176,7 @@ func (s *pieceFake) frame() (synth.Event, error) {
 	pcm := fakeSound(s.said)
 	s.frames++
 	s.engine.frames.Add(1)
-	return synth.Audio{Frame: s.frames - 1, PCM: pcm, Codes: []int32{1}}, nil
+	return synth.Audio{Frame: s.frames - 1, PCM: pcm, Codes: []int32{1}, Computing: time.Duration(s.frames) * 40 * time.Millisecond}, nil
 }
 
 // fakeSound is a frame that stands for a text.
@@ -193,7 +193,7 @@ func fakeSound(said string) []float32 {
 func (s *pieceFake) done(reason synth.FinishReason) synth.Event {
 	s.over = true
 	audio := time.Duration(s.frames) * 80 * time.Millisecond
-	return synth.Done{FinishReason: reason, Seed: fakeSeed, Frames: s.frames, Samples: s.frames * fakeFrame, Audio: audio, Elapsed: audio / 2}
+	return synth.Done{FinishReason: reason, Seed: fakeSeed, Frames: s.frames, Samples: s.frames * fakeFrame, Audio: audio, Computing: audio / 2, Elapsed: 3 * audio}
 }
 
 // startSocket runs a server whose utterances are those of a socketFake.

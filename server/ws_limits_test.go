@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,12 +195,13 @@ func TestSocketTextTimeout(t *testing.T) {
 }
 
 func TestSocketIdle(t *testing.T) {
+	const idle = time.Second
 	engine := newSocketFake()
 	engine.step = make(chan struct{})
-	c := startSocket(t, Options{Limits: Limits{IdleTimeout: 150 * time.Millisecond}}, engine).socket()
+	c := startSocket(t, Options{Limits: Limits{IdleTimeout: idle}}, engine).socket()
 	c.text("One.")
 	c.say("input.done")
-	time.Sleep(400 * time.Millisecond) // being spoken is not idle
+	time.Sleep(2 * idle) // being spoken is not idle
 	engine.step <- struct{}{}
 	c.hear(0)
 	events := c.closed(1008, "idle_timeout")
@@ -210,26 +212,35 @@ func TestSocketIdle(t *testing.T) {
 
 // A connection on which nothing moves, not even answers to pings, is closed.
 func TestSocketSilence(t *testing.T) {
-	r := startSocket(t, Options{Limits: Limits{PingInterval: 30 * time.Millisecond, SilenceTimeout: 200 * time.Millisecond}}, newSocketFake())
+	const silence = time.Second
+	r := startSocket(t, Options{Limits: Limits{PingInterval: silence / 20, SilenceTimeout: silence}}, newSocketFake())
 	c := r.socket()
-	var pings sync.WaitGroup
-	pings.Add(5)
-	n := 0
+	begun := time.Now()
+	var pings atomic.Int32
 	c.conn.SetPingHandler(func(string) error {
-		if n++; n <= 5 {
-			pings.Done()
-		}
+		pings.Add(1)
 		return c.conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(time.Second))
 	})
-	go c.conn.ReadMessage()
-	time.Sleep(500 * time.Millisecond)
-	pings.Wait()
-	if r.metric("mynah_websockets") != "1" {
-		t.Error("closed although it answers")
-	}
+	closed := make(chan error, 1)
+	go func() {
+		for {
+			if _, _, err := c.conn.ReadMessage(); err != nil {
+				closed <- err
+				return
+			}
+		}
+	}()
 	quiet := r.socket()
 	quiet.conn.SetPingHandler(func(string) error { return nil })
 	quiet.closed(1008, "ping_timeout")
+	eventually(t, "five pings come", func() bool { return pings.Load() >= 5 })
+	time.Sleep(time.Until(begun.Add(2 * silence)))
+	select {
+	case err := <-closed:
+		t.Errorf("closed although it answers: %v", err)
+	default:
+	}
+	eventually(t, "it is the only one left", func() bool { return r.metric("mynah_websockets") == "1" })
 }
 
 // Pings are answered in the midst of audio, and a flood of them does no harm.
@@ -293,10 +304,10 @@ func TestSocketLags(t *testing.T) {
 	r := startSocket(t, Options{Limits: Limits{LagTimeout: time.Millisecond, ListenAhead: ahead, PendingBytes: 4096, InputRunes: 100_000}}, engine)
 	c := r.socket()
 	c.say(`{"type":"playback.ack","played_samples":0}`)
+	// Nothing is heard: some audio may be ahead, and for as long may be waited.
+	began := time.Now() // before the first sentence, at which the server begins
 	c.text(strings.Repeat(endless, 2))
 	c.say("input.done")
-	// Nothing is heard: some audio may be ahead, and for as long may be waited.
-	began := time.Now()
 	c.closed(1008, "slow_client: lag")
 	if took := time.Since(began); took < ahead {
 		t.Errorf("closed after %v", took)

@@ -227,6 +227,22 @@ func (o *outbox) remove(which func(outgoing) bool) {
 	signal(o.room)
 }
 
+// retract is withdraw for an utterance that has ended, if something of it was not sent.
+func (o *outbox) retract(t *turn, end func(shown) []outgoing) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if slices.Contains(o.unsent(), t) {
+		o.replace(t, end)
+	}
+}
+
+// waiting is unsent for those who do not hold mu.
+func (o *outbox) waiting() []*turn {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.unsent()
+}
+
 // unsent are the utterances of which something waits to be sent.
 func (o *outbox) unsent() []*turn {
 	var all []*turn

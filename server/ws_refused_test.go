@@ -141,7 +141,7 @@ func TestSocketEndsWithHalf(t *testing.T) {
 // TestSocketFailedIsIdle: a client that does not end the text of an utterance that failed
 // is one that does nothing.
 func TestSocketFailedIsIdle(t *testing.T) {
-	r := startSocket(t, Options{Limits: Limits{IdleTimeout: 100 * time.Millisecond}}, newSocketFake())
+	r := startSocket(t, Options{Limits: Limits{IdleTimeout: time.Second}}, newSocketFake())
 	c := r.socket()
 	c.say(`{"type":"input.text"}`)
 	c.problem("missing_field", 0)

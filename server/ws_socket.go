@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -106,12 +105,7 @@ func (c *socket) leave(err error) (polite bool) {
 // prepareConn sets what is to be so for the connection's life. Nothing but the writer
 // writes, so control messages are answered through it.
 func (c *socket) prepareConn() {
-	type buffered interface{ SetWriteBuffer(int) error }
-	raw := c.conn.NetConn()
-	if t, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS
-		raw = t.NetConn()
-	}
-	if b, ok := raw.(buffered); ok {
+	if b, ok := below[interface{ SetWriteBuffer(int) error }](c.conn.NetConn()); ok {
 		_ = b.SetWriteBuffer(socketBuffer) // a smaller delay, nothing depends on it
 	}
 	c.conn.SetPingHandler(func(data string) error {

@@ -189,8 +189,9 @@ type bracket struct {
 	sentence int
 	text     string
 	frames   int
-	samples  int           // of the model
-	busy     time.Duration // waited for the engine
+	samples  int // of the model
+
+	computing, before time.Duration // of the engine so far, and when the bracket began
 }
 
 // copy moves an utterance from the engine through the encoder to the client.
@@ -200,9 +201,7 @@ func (b *bracket) copy(stream Stream, sink audio.Sink) (synth.Done, error) {
 		defer t.watch(b.session.limits.TextTimeout, func() { b.session.endText(t) })()
 	}
 	for {
-		began := time.Now()
 		event, err := stream.Next()
-		b.busy += time.Since(began)
 		if err == io.EOF {
 			return synth.Done{}, errors.New("the stream ended without a result")
 		}
@@ -212,7 +211,6 @@ func (b *bracket) copy(stream Stream, sink audio.Sink) (synth.Done, error) {
 		switch e := event.(type) {
 		case synth.Start:
 			t.start = e
-			b.busy = 0 // neither the queue nor the wait for the first words
 		case synth.Segment:
 			if !b.open {
 				b.start(e.Text)
@@ -247,6 +245,7 @@ func (b *bracket) frame(e synth.Audio, sink audio.Sink) error {
 		t.fresh.Add(1)
 	}
 	b.samples += len(e.PCM)
+	b.computing = e.Computing
 	t.audio.Add(int64(time.Duration(len(e.PCM)) * time.Second / time.Duration(b.session.model.SampleRate)))
 	err := sink.Write(e.PCM)
 	t.last = time.Now()
@@ -282,10 +281,10 @@ func (b *bracket) end(text string, reason synth.FinishReason, failed bool) {
 		TTFA: t.ttfa.Milliseconds(), Seed: &t.start.Seed, Finish: reason, Error: failed,
 	}
 	if b.samples > 0 {
-		e.RTF = rounded(b.busy.Seconds() * float64(b.session.model.SampleRate) / float64(b.samples))
+		e.RTF = rounded((b.computing - b.before).Seconds() * float64(b.session.model.SampleRate) / float64(b.samples))
 	}
 	b.session.send(t, markDone, b.sentence, e)
-	b.open, b.frames, b.samples, b.busy = false, 0, 0, 0
+	b.open, b.frames, b.samples, b.before = false, 0, 0, b.computing
 }
 
 // rounded keeps three digits behind the point.

@@ -395,6 +395,32 @@ func TestSocketLength(t *testing.T) {
 	}
 }
 
+// TestSocketRTF: the RTF of what lies in a bracket is the engine's, which does not count its
+// waits for text and for the client.
+func TestSocketRTF(t *testing.T) {
+	c := startSocket(t, Options{}, newSocketFake()).socket()
+	for _, config := range []string{`{"type":"session.config"}`, `{"type":"session.config","speed":2}`} {
+		c.say(config)
+		c.want(eventUpdated)
+		for _, piece := range []string{"One. ", "Two", " and three. ", "Four."} {
+			c.text(piece)
+		}
+		c.say("input.done")
+		for {
+			e, _, err := c.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Type == eventAudioDone && e.RTF != 0.5 {
+				t.Errorf("sentence %d: RTF %g", *e.Sentence, e.RTF)
+			}
+			if e.Type == eventEnd {
+				break
+			}
+		}
+	}
+}
+
 func TestSocketUpgrade(t *testing.T) {
 	r := startSocket(t, Options{Keys: []string{"sk-good"}}, newSocketFake())
 	dial := func(query string, header http.Header) (*websocket.Conn, *http.Response, error) {

@@ -292,7 +292,10 @@ func TestWyomingFailures(t *testing.T) {
 			if tc.engine != nil {
 				tc.engine(engine)
 			}
-			limits := Limits{TextTimeout: 200 * time.Millisecond}
+			var limits Limits
+			if tc.code == "text_timeout" {
+				limits.TextTimeout = time.Second
+			}
 			r := startSocket(t, Options{Limits: limits}, engine)
 			h := dialHome(t, startWyoming(t, r))
 			h.say(tc.events...)
@@ -311,8 +314,8 @@ func TestWyomingFailures(t *testing.T) {
 
 // What is no event ends a connection, and takes no memory for what it announces.
 func TestWyomingGarbage(t *testing.T) {
-	r := start(t, Options{Limits: Limits{IdleTimeout: 300 * time.Millisecond, BodyTimeout: 200 * time.Millisecond}})
-	addr := startWyoming(t, r)
+	patient := start(t, Options{})
+	addr := startWyoming(t, patient)
 	for name, data := range map[string]string{
 		"HTTP":        "POST / HTTP/1.1\r\nHost: localhost\r\n\r\n{\"type\":\"describe\"}\n",
 		"much":        "{\"type\":\"a\",\"data_length\":4000000000}\n",
@@ -326,6 +329,8 @@ func TestWyomingGarbage(t *testing.T) {
 		}
 		h.conn.Close()
 	}
+	hurried := start(t, Options{Limits: Limits{IdleTimeout: 300 * time.Millisecond, BodyTimeout: 200 * time.Millisecond}})
+	addr = startWyoming(t, hurried)
 	for name, data := range map[string]string{"nothing": "", "half a line": "{\"type\":", "half of its data": "{\"type\":\"ping\",\"data_length\":100}\n{"} {
 		h := dialHome(t, addr)
 		_, _ = h.conn.Write([]byte(data))
@@ -333,7 +338,9 @@ func TestWyomingGarbage(t *testing.T) {
 			t.Errorf("%s: %s %v", name, types, e)
 		}
 	}
-	eventually(t, "all are gone", func() bool { return r.metric("mynah_wyoming_connections") == "0" })
+	for _, r := range []*running{patient, hurried} {
+		eventually(t, "all are gone", func() bool { return r.metric("mynah_wyoming_connections") == "0" })
+	}
 }
 
 // A client that vanishes, and one that does not read, take their utterances along.

@@ -171,14 +171,21 @@ func (e *engine) next() bool {
 		if e.begin() {
 			return false
 		}
-		if e.firstHearing() != nil {
-			return true
-		}
-		if slices.ContainsFunc(e.utterances, func(u *utterance) bool { return u.waitsFor() == nothing }) {
+		if e.anyReady() || e.firstHearing() != nil {
 			return true
 		}
 		<-e.signal
 	}
+}
+
+// anyReady tells whether an utterance can go on. It looks at all of them, for the time of
+// those that cannot does not count as computing.
+func (e *engine) anyReady() bool {
+	found := false
+	for _, u := range e.utterances {
+		found = u.ready() || found
+	}
+	return found
 }
 
 // sweep ends utterances that nobody reads any more.
@@ -200,6 +207,7 @@ func (e *engine) begin() (closed bool) {
 		e.places++
 		u := &utterance{e: e, m: e.m, s: s, plan: s.plan, script: s.plan.script, number: e.prof.Stream(), queued: time.Since(s.started)}
 		e.prof.Add(profile.Queue, u.number, u.queued)
+		s.watch.run(true)
 		e.utterances = append(e.utterances, u)
 	}
 	return e.closed
@@ -238,7 +246,7 @@ func (e *engine) round() {
 	e.prepareSome()
 	e.ready = e.ready[:0]
 	for _, u := range e.utterances {
-		if u.phase >= phaseFrames && u.waitsFor() == nothing {
+		if u.phase >= phaseFrames && u.ready() {
 			e.ready = append(e.ready, u)
 		}
 	}
@@ -252,7 +260,7 @@ func (e *engine) round() {
 func (e *engine) prepareSome() {
 	began, budget, worked := time.Now(), e.budget(), false
 	for _, u := range slices.Clone(e.utterances) {
-		for u.phase < phaseFrames && u.waitsFor() == nothing {
+		for u.phase < phaseFrames && u.ready() {
 			left := budget - time.Since(began)
 			if worked && left <= 0 {
 				return

@@ -29,9 +29,10 @@ type Segment struct {
 
 // Audio is one frame, or a part of the silence between two segments.
 type Audio struct {
-	Frame int       // counts from 0 over all segments; silence has the number of the frame behind it
-	PCM   []float32 // mono samples from -1 to 1; valid until the next event
-	Codes []int32   // [groups], nil for silence; valid until the next event
+	Frame     int           // counts from 0 over all segments; silence has the number of the frame behind it
+	PCM       []float32     // mono samples from -1 to 1; valid until the next event
+	Codes     []int32       // [groups], nil for silence; valid until the next event
+	Computing time.Duration // for the utterance so far, as Done counts it
 }
 
 // SegmentDone ends a segment.
@@ -45,10 +46,13 @@ type SegmentDone struct {
 // FinishReason says why an utterance or a segment ended.
 type FinishReason string
 
-// The finish reasons. Only FinishStop means that all of the text was spoken.
+// The finish reasons. Only FinishStop means that all of the text was spoken: as far as can
+// be told, for the model says so itself. With FinishLength the audio ended before the text
+// did, in one segment at least: it was cut at the bound of its frames, or the model ended it
+// before it had heard all of the text, which it hears a token a frame in the streaming layout.
 const (
 	FinishStop      FinishReason = "stop"      // the model said that the text is spoken
-	FinishLength    FinishReason = "length"    // cut at the bound of its frames: at least one segment
+	FinishLength    FinishReason = "length"    // the audio ended before the text
 	FinishCancelled FinishReason = "cancelled" // the context was cancelled
 )
 
@@ -62,17 +66,19 @@ type Done struct {
 	Samples      int           // silence between segments included
 	Queued       time.Duration // from Speak until computing began
 	TTFA         time.Duration // from Speak to the first frame; 0 without one
-	Elapsed      time.Duration // from Speak to the end
+	Computing    time.Duration // until the last event that was read: see RTF
+	Elapsed      time.Duration // from Speak until the end was read
 	Audio        time.Duration // length of the audio
 }
 
 // RTF is computing time over audio time; below 1 is faster than real time. It is 0
-// without audio. Time in the queue does not count, time with other requests does.
+// without audio. Time with other requests counts; time in the queue, and in which the
+// engine waits for the reader or for text, does not.
 func (d Done) RTF() float64 {
 	if d.Audio == 0 {
 		return 0
 	}
-	return (d.Elapsed - d.Queued).Seconds() / d.Audio.Seconds()
+	return d.Computing.Seconds() / d.Audio.Seconds()
 }
 
 func (Start) event()       {}

@@ -18,6 +18,7 @@ func (e *engine) step(ready []*utterance) {
 	if len(ready) == 0 {
 		return
 	}
+	defer e.batch.release(ready)
 	began := time.Now()
 	ready = e.besilent(ready)
 	if len(ready) == 0 {
@@ -41,6 +42,16 @@ func (e *engine) step(ready []*utterance) {
 	e.mu.Lock()
 	e.made += uint64(made)
 	e.mu.Unlock()
+}
+
+// release forgets what a step was given. The batch outlives the utterances of the step: what
+// it kept of one that has ended, its place above all, could not be freed.
+func (b *batch) release(ready []*utterance) {
+	clear(ready)
+	clear(b.hears)
+	clear(b.states)
+	clear(b.frames)
+	clear(b.items)
 }
 
 // besilent gives those that come to a gap between two segments a part of it, and returns
@@ -134,9 +145,8 @@ func (e *engine) fillCodes(ready []*utterance) []*utterance {
 		e.m.talker.Code(p.embed, int(p.codes[0]))
 		b.frames = append(b.frames, predictor.Frame{Hidden: p.talker.Hidden, Embed: p.embed, Pick: p.residual, Codes: p.codes})
 	}
-	traced := e.traceResidual(ready)
+	defer e.traceResidual(ready)() // also after a panic: what it looks at is gone with the step
 	e.m.pred.Run(e.m.few, e.m.ps, b.frames)
-	traced()
 	frames := ready[:0]
 	for i, u := range ready {
 		if err := b.frames[i].Err; err != nil {

@@ -131,7 +131,9 @@ type Info struct {
 }
 
 // Open opens a checkpoint directory in the published Hugging Face layout, or a file
-// that Pack wrote. Weights are mapped, not read. Everything is checked before Open
+// that Pack wrote. Weights are mapped, not read; on Windows they are read into memory.
+// Files of an open model may be replaced by renaming others to their names, but never be
+// written in place: weights would change, or the process end. Everything is checked before Open
 // returns, but for the encoders' weights, which Listen loads: an error names the file and,
 // where there is one, the tensor, what was found and what was wanted.
 func Open(path string, opts Options) (*Model, error) {
@@ -171,7 +173,7 @@ func OpenBuiltin(opts Options) (*Model, error) {
 }
 
 // OpenFS opens a checkpoint in any file system; name is what Info calls it. Files of
-// the operating system are mapped, others read into memory.
+// the operating system are mapped, but on Windows, others read into memory.
 func OpenFS(fsys fs.FS, name string, opts Options) (*Model, error) {
 	return open(&source{fsys: fsys}, name, opts)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/mynah-tts/mynah/talker"
 )
 
-// idleBytes bounds the memory of KV caches that no request uses. A minute of the 0.6B
-// takes about 170 MB.
+// idleBytes bounds the memory of places that no request uses. A minute of the 0.6B takes
+// about 170 MB for the talker, and 10 MB for the codec, however long.
 const idleBytes = 256 << 20
 
 // place is the memory in which a request is computed: caches, samplers and rows. It is
@@ -23,18 +23,22 @@ type place struct {
 	pcm      []float32     // [frame size]
 }
 
+// bytes is the memory of its caches, next to which the rest is little.
+func (pl *place) bytes() int64 { return pl.talker.Bytes() + pl.codec.Bytes() }
+
 // pool keeps places that are not in use.
 type pool struct {
 	idle  []*place
-	bytes int64 // of their KV caches
+	bytes int64 // of all of them
 }
 
 // take returns a place for a sequence of up to so many positions.
 func (p *pool) take(m *Model, positions int) *place {
 	if n := len(p.idle); n > 0 {
 		pl := p.idle[n-1]
+		p.idle[n-1] = nil // it may not come back
 		p.idle = p.idle[:n-1]
-		p.bytes -= pl.talker.Bytes()
+		p.bytes -= pl.bytes()
 		pl.talker.Reuse(positions)
 		pl.codec.Reset()
 		return pl
@@ -51,7 +55,7 @@ func (p *pool) take(m *Model, positions int) *place {
 
 // give takes a place back, unless that would keep too much memory.
 func (p *pool) give(pl *place) {
-	size := pl.talker.Bytes()
+	size := pl.bytes()
 	if p.bytes+size > idleBytes {
 		return
 	}

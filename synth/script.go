@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/mynah-tts/mynah/internal/text"
 	"github.com/mynah-tts/mynah/internal/tokenizer"
@@ -25,7 +24,6 @@ type script struct {
 	cut    *text.Segmenter
 	tokens *tokenizer.Stream
 	space  string // at the end of the segment under way, held back
-	runes  int
 
 	letters tally       // of a text in pieces: others are checked before
 	held    []text.Part // that are in no segment, while most letters are foreign
@@ -47,7 +45,9 @@ func newScript(tok *tokenizer.Tokenizer, runes int) *script {
 		limits = text.LimitsFor(max(runes, defaultSegmentRunes))
 		limits.Sentence = runes
 	}
-	return &script{tokens: tok.NewStream(), cut: text.NewSegmenter(limits)}
+	cut := text.NewSegmenter(limits)
+	cut.SetLimit(requestLimit)
+	return &script{tokens: tok.NewStream(), cut: cut}
 }
 
 // tokenScript is the script of a single segment of given tokens.
@@ -56,7 +56,7 @@ func tokenScript(ids []int) *script {
 }
 
 // write adds text. Text of more than MaxTextRunes characters in all, what is not UTF-8,
-// and text in a script that is not known is a *RequestError.
+// and text in a script that is not known is a *RequestError, and so is what follows it.
 func (s *script) write(piece string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,14 +65,6 @@ func (s *script) write(piece string) error {
 		return requestErrorf("input", "text after the end of the text")
 	case s.foreign != nil:
 		return s.foreign
-	}
-	for i := range len(piece) {
-		if utf8.RuneStart(piece[i]) { // a piece may begin within a character
-			s.runes++
-		}
-	}
-	if s.runes > MaxTextRunes {
-		return requestErrorf("input", "%d characters, one request allows %d", s.runes, MaxTextRunes)
 	}
 	if strings.ContainsRune(piece, 0) {
 		return requestErrorf("input", "a NUL character")

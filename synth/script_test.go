@@ -215,6 +215,41 @@ func TestPiecesRefused(t *testing.T) {
 	}
 }
 
+// TestLongestText: a byte order mark is no character of the text, whole or in pieces.
+func TestLongestText(t *testing.T) {
+	m := tiny(t, CustomVoice, 1)
+	longest := strings.Repeat("word ", MaxTextRunes/5)
+	for _, c := range []struct {
+		name, text string
+		refused    bool
+	}{
+		{"longest", longest, false}, {"behind a mark", "\uFEFF" + longest, false},
+		{"too long", longest + "a", true}, {"too long behind a mark", "\uFEFF" + longest + "a", true},
+	} {
+		_, err := m.planWhole(Request{Text: c.text})
+		if (err != nil) != c.refused {
+			t.Errorf("%s, whole: %v", c.name, err)
+		}
+		p, err := m.plan(Request{Layout: LayoutStreaming})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.script.letters.writing = m.writing
+		for rest := c.text; rest != "" && err == nil; {
+			n := min(len(rest), 4093)
+			err = p.script.write(rest[:n])
+			rest = rest[n:]
+		}
+		var refused *RequestError
+		if (err != nil) != c.refused || c.refused && (!errors.As(err, &refused) || refused.Param != "input") {
+			t.Errorf("%s, in pieces: %v", c.name, err)
+		}
+		if err := p.script.write("b"); c.refused && err == nil {
+			t.Errorf("%s: what follows is taken", c.name)
+		}
+	}
+}
+
 // TestNothingToSay: a text in pieces that ends without anything to say is an error for
 // the reader too.
 // A stream that is refused gives its place up at once, and so does one that is closed: no

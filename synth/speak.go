@@ -63,7 +63,9 @@ func (m *Model) planWhole(r Request) (*plan, error) {
 // SpeakPieces admits a request whose text comes later, through the stream's Write and
 // End. Its text must be empty. Speech begins before the text has ended, in the streaming
 // layout; what is said is the same as if Speak had been given all of the text in that
-// layout. But once a text has 64 letters, most of them in a script that the checkpoint does
+// layout. In an in-context clone it begins once there are as many tokens of text as the
+// reference has frames beyond the tokens of its transcript, and one, or with the end of the
+// first segment, which Flush brings about: some 70 words for ten seconds. But once a text has 64 letters, most of them in a script that the checkpoint does
 // not know, it is refused, whatever would follow.
 func (m *Model) SpeakPieces(ctx context.Context, r Request) (*Stream, error) {
 	switch {
@@ -251,9 +253,12 @@ func (m *Model) wholeText(r Request) (bool, error) {
 	return false, requestErrorf("layout", "%q, allowed are %q and %q", r.Layout, LayoutStreaming, LayoutWhole)
 }
 
+// requestLimit bounds each text of a request.
+var requestLimit = text.Limit{Name: "one request", Max: MaxTextRunes}
+
 // cleanText checks text that a user wrote: valid UTF-8, no NUL, of bounded length.
 func cleanText(param, s string) (string, error) {
-	clean, err := text.Clean(s, text.Limit{Name: "one request", Max: MaxTextRunes})
+	clean, err := text.Clean(s, requestLimit)
 	if err != nil {
 		return "", &RequestError{Param: param, Message: strings.TrimPrefix(err.Error(), "text: ")}
 	}

@@ -19,7 +19,8 @@ type Stream struct {
 	hop     int // samples in a frame
 	rate    int // Hz
 	plan    *plan
-	open    bool // text comes in pieces
+	open    bool      // text comes in pieces
+	watch   stopwatch // of computing; the engine's goroutine alone uses it
 
 	mu      sync.Mutex
 	changed sync.Cond // queue, failed, closed, or the context
@@ -36,9 +37,10 @@ type Stream struct {
 
 // item is an event that waits for its reader.
 type item struct {
-	event Event
-	audio Audio   // in place of event if buf is set
-	buf   *buffer // the memory of audio
+	event     Event
+	audio     Audio         // in place of event if buf is set
+	buf       *buffer       // the memory of audio
+	computing time.Duration // for the utterance so far
 }
 
 // buffer is the memory of one frame on its way to the reader.
@@ -111,10 +113,12 @@ func (s *Stream) recycle() {
 func (s *Stream) pop() Event {
 	it := s.queue[0]
 	s.queue = append(s.queue[:0], s.queue[1:]...)
+	s.done.Computing = it.computing
 	if it.buf != nil {
 		s.last = it.buf
 		s.waiting--
 		s.heard(it.audio)
+		it.audio.Computing = it.computing
 		return it.audio
 	}
 	switch e := it.event.(type) {
@@ -295,6 +299,7 @@ func (s *Stream) push(it item) {
 	if s.closed || s.err != nil || s.failed != nil {
 		return
 	}
+	it.computing = s.watch.read()
 	s.queue = append(s.queue, it)
 	s.changed.Signal()
 }

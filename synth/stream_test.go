@@ -194,8 +194,10 @@ func TestAfterTheEnd(t *testing.T) {
 			t.Errorf("after the end: %v", err)
 		}
 	}
-	open, _ := m.Speak(context.Background(), Request{Text: "Short.", MaxFrames: 5})
-	open.Next()
+	open, err := m.SpeakPieces(context.Background(), Request{}) // it cannot end before the model does
+	if err != nil {
+		t.Fatal(err)
+	}
 	m.Close()
 	for range 2 {
 		if _, err := open.Next(); !errors.Is(err, ErrClosed) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mynah-tts/mynah/internal/profile"
+	"github.com/mynah-tts/mynah/internal/text"
 	"github.com/mynah-tts/mynah/talker/prompt"
 )
 
@@ -86,6 +87,13 @@ func (u *utterance) waitsFor() reason {
 		}
 	}
 	return nothing
+}
+
+// ready tells whether an utterance can go on: only then its time counts as computing.
+func (u *utterance) ready() bool {
+	ready := u.waitsFor() == nothing
+	u.s.watch.run(ready)
+	return ready
 }
 
 // listen takes the ids of the segment that have settled since.
@@ -215,7 +223,7 @@ func (u *utterance) audio() time.Duration {
 }
 
 // endSegment tells the reader that a segment is spoken, or cut: once its text has ended,
-// which the model need not wait for.
+// which the model need not wait for. What came to its end too soon counts as cut.
 func (u *utterance) endSegment(reason FinishReason) {
 	u.tellSegment()
 	seg, _, _ := u.script.at(u.index)
@@ -223,11 +231,22 @@ func (u *utterance) endSegment(reason FinishReason) {
 		u.phase, u.ending = phaseEnding, reason
 		return
 	}
+	if u.listen(); u.unsaid() {
+		reason = FinishLength
+	}
 	u.s.deliver(SegmentDone{Index: u.index, Text: string(seg.text), Frames: u.made, FinishReason: reason})
 	u.cut = u.cut || reason == FinishLength
 	u.index++
 	u.gap = u.plan.gap
 	u.phase = phaseText
+}
+
+// unsaid tells whether there is something to say in the text that the talker has not heard.
+// In the streaming layout it hears a token a frame, and nothing keeps it from drawing the end
+// token before the last. The id behind the text, of its end or of a pad, need not be heard.
+func (u *utterance) unsaid() bool {
+	end, heard := len(u.trail)-1, u.made
+	return heard < end && text.Speakable(u.m.encoder.Tokenizer().Decode(u.trail[heard:end]))
 }
 
 // tellSegment tells the reader that a segment begins, once.

@@ -41,7 +41,7 @@ type batchCommand struct {
 	Captions   string   `help:"Write the times of the segments beside each file." allowed:"srt,vtt" placeholder:"NAME" unset:"none"`
 
 	Jobs     string `help:"Items that are spoken at once, 1 to 64, or auto. Changes no sample." placeholder:"N" unset:"auto"`
-	RetryCut int    `help:"How often an item that was cut at its longest length is tried again, with another seed." placeholder:"N" range:"0,20" unset:"0"`
+	RetryCut int    `help:"How often an item whose audio was cut before its text had ended is tried again, with another seed." placeholder:"N" range:"0,20" unset:"0"`
 	FailFast bool   `help:"Stop at the first item that fails."`
 	DryRun   bool   `help:"Only print what would be done about each item."`
 	Progress string `help:"How progress is told: a line on a terminal, plain lines otherwise; json are objects on standard output." allowed:"auto,plain,json" placeholder:"NAME" unset:"auto"`
@@ -60,7 +60,7 @@ func (c *batchCommand) Help() string {
 
 It can be stopped at any moment; the same command goes on from there. An item is made again only if its file is missing or if anything that decides its audio has changed: manifest.jsonl holds a digest of that. Files that are not of the job are never written over.
 
-Exit codes: 0 all items are there; 1 failed or interrupted; 2 the command or a value in it is wrong; 3 some items failed, or were cut at their longest length before the text had ended: the last lines name them.
+Exit codes: 0 all items are there; 1 failed or interrupted; 2 the command or a value in it is wrong; 3 some items failed, or were cut before the text had ended: the last lines name them.
 
 ` + config.Precedence
 }
@@ -370,7 +370,7 @@ func (b *batchRun) end(ctx context.Context, report *batchReport, r *batch.Result
 	}
 	for _, each := range r.CutItems {
 		if !b.command.Quiet {
-			p.warn(fmt.Sprintf("%s was cut after %s, the longest allowed, before the text had ended", each.File, frames(each.Frames)))
+			p.warn(fmt.Sprintf("%s was cut after %s, before the text had ended", each.File, frames(each.Frames)))
 		}
 	}
 	if failed && len(r.Failures) == r.Total {

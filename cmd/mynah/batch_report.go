@@ -113,7 +113,7 @@ func (r *batchReport) summary(s *batch.Result) {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{s.Kept, "were finished before"}, {s.Moved, "moved to another name"}, {s.Failed, "failed"}, {len(s.CutItems), "cut at the longest length"}} {
+	}{{s.Kept, "were finished before"}, {s.Moved, "moved to another name"}, {s.Failed, "failed"}, {len(s.CutItems), "cut before their text had ended"}} {
 		if part.n > 0 {
 			line += fmt.Sprintf(", %d %s", part.n, part.what)
 		}

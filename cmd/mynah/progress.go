@@ -24,6 +24,7 @@ type progress struct {
 	first   time.Duration // until the first audio; zero before
 	frames  int
 	audio   time.Duration
+	spent   time.Duration // computing, 0 if a server does not say
 }
 
 // startProgress begins to draw, if w is a terminal that can.
@@ -62,8 +63,10 @@ func (p *progress) line() string {
 		elapsed := time.Since(p.started)
 		line = fmt.Sprintf("%.1f s, waiting for the first audio", elapsed.Seconds())
 		if p.first > 0 {
-			line = fmt.Sprintf("%.1f s, %.2f s of audio in %d frames, RTF %.2f, first audio after %.2f s",
-				elapsed.Seconds(), p.audio.Seconds(), p.frames, elapsed.Seconds()/p.audio.Seconds(), p.first.Seconds())
+			line = fmt.Sprintf("%.1f s, %.2f s of audio in %d frames, first audio after %.2f s", elapsed.Seconds(), p.audio.Seconds(), p.frames, p.first.Seconds())
+			if p.spent > 0 {
+				line += fmt.Sprintf(", RTF %.2f", p.spent.Seconds()/p.audio.Seconds())
+			}
 		}
 	}
 	if width, _, err := term.GetSize(int(p.w.Fd())); err == nil && width > 0 && len(line) >= width {
@@ -79,14 +82,15 @@ func (p *progress) start() {
 	p.started = time.Now()
 }
 
-// frame counts a frame of samples.
-func (p *progress) frame(samples, rate int) {
+// frame counts a frame of samples, and the time that was computed so far.
+func (p *progress) frame(samples, rate int, spent time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.first == 0 {
 		p.first = time.Since(p.started)
 	}
 	p.frames++
+	p.spent = spent
 	p.audio += time.Duration(samples) * time.Second / time.Duration(rate)
 }
 

@@ -135,7 +135,7 @@ func (s *speech) hear(signals *interrupts, rate int, events iter.Seq2[synth.Even
 			if err := s.sink.write(e.PCM); err != nil {
 				return err
 			}
-			s.progress.frame(len(e.PCM), s.start.SampleRate)
+			s.progress.frame(len(e.PCM), s.start.SampleRate, e.Computing)
 		case synth.Done:
 			return s.finish(e)
 		}
@@ -163,7 +163,7 @@ func (s *speech) finish(done synth.Done) error {
 	}
 	cut := &exitError{code: exitPartly}
 	if !s.quiet {
-		cut.message = fmt.Sprintf("warning: cut after %s, the longest allowed, before the text had ended", frames(done.Frames))
+		cut.message = fmt.Sprintf("warning: cut after %s, before the text had ended", frames(done.Frames))
 	}
 	return cut
 }

@@ -189,6 +189,7 @@ func serverEvents(ctx context.Context, answer *client.Speech, began time.Time, s
 			}
 			done.Elapsed = time.Since(began)
 			done.Audio = time.Duration(done.Frames) * frameTime
+			done.Computing = time.Duration(answer.Result().RTF * float64(done.Audio)) // the server's
 			yield(done, nil)
 			return
 		}

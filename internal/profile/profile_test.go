@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -170,6 +171,35 @@ func TestReport(t *testing.T) {
 	if p := r.Report(run()); len(p.Stages) != 0 || p.RTF != 0 || r.Stream() != 0 {
 		t.Errorf("after Reset: %+v", p)
 	}
+}
+
+// TestCoarseClock: stages that take less than a step of the clock count as often as they
+// happen, as 0. In a bubble the clock stands.
+func TestCoarseClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(1000)
+		for range 10 {
+			frame(r)
+		}
+		time.Sleep(time.Millisecond)
+		r.Begin(0, 10)
+		r.Lap(Talker)
+		time.Sleep(2 * time.Millisecond)
+		r.Lap(Codec)
+		r.End(1)
+		p := r.Report(run())
+		for stage, want := range map[Stage]int64{Prompt: 0, Input: 10, Talker: 11, FirstPick: 10, Residual: 10, Picks: 10, Codec: 11, Frame: 11} {
+			if got := p.Row(stage).Count; got != want {
+				t.Errorf("%s: %d, want %d", stage, got, want)
+			}
+		}
+		if codec := p.Row(Codec); codec.P50 != 0 || codec.Max != 2 || codec.Share != 1 {
+			t.Errorf("codec %+v", codec)
+		}
+		if err := errors.Join(p.Text(io.Discard), p.JSON(io.Discard), p.HTML(io.Discard)); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestUnfinishedFrame: what turned out to be no frame counts in no stage.

@@ -35,6 +35,7 @@ type Recorder struct {
 	streams     int32
 	frames      int64         // made, those of one step together counted one by one
 	sums        [stages]int64 // of the frame so far
+	lapped      [stages]bool  // that have a lap in it; one may take less than the clock shows
 	stages      [stages]Histogram
 	steps       [MaxSteps]Histogram
 	spans       []Span // a ring
@@ -78,7 +79,7 @@ func (r *Recorder) Begin(stream, frame int) {
 		return
 	}
 	r.stream, r.frame = int32(stream), int32(frame)
-	r.sums = [stages]int64{}
+	r.sums, r.lapped = [stages]int64{}, [stages]bool{}
 	r.begun = int64(time.Since(r.epoch))
 	r.last = r.begun
 }
@@ -113,7 +114,7 @@ func (r *Recorder) lap(stage Stage, step int) {
 		r.stages[stage].Add(length)
 		return
 	}
-	r.sums[stage] += length
+	r.sums[stage], r.lapped[stage] = r.sums[stage]+length, true
 	if stage == Residual {
 		r.steps[step%MaxSteps].Add(length)
 	}
@@ -140,7 +141,7 @@ func (r *Recorder) End(frames int) {
 	r.stages[Frame].Add(length)
 	r.frames += int64(frames)
 	for s, sum := range r.sums {
-		if sum > 0 {
+		if r.lapped[s] {
 			r.stages[s].Add(sum)
 		}
 	}

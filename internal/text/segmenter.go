@@ -35,6 +35,7 @@ type Segmenter struct {
 	part   [utf8.UTFMax]byte // the start of a character
 	partN  int
 	chars  int
+	limit  Limit // of the whole text; Max 0 is none
 	err    error
 }
 
@@ -42,6 +43,10 @@ var errClosed = errors.New("text: write to a closed segmenter")
 
 // NewSegmenter returns a Segmenter for one text.
 func NewSegmenter(l Limits) *Segmenter { return &Segmenter{limits: l, scan: newScanner(l, 0)} }
+
+// SetLimit bounds the text as Clean does: a character beyond it is an *InputError. It is to be
+// called before the first Write.
+func (s *Segmenter) SetLimit(l Limit) { s.limit = l }
 
 // Pending returns the number of bytes that are held back.
 func (s *Segmenter) Pending() int { return len(s.text) + s.partN }
@@ -95,6 +100,9 @@ func (s *Segmenter) add(r rune, b string) {
 	case at == 0 && b == byteOrderMark:
 		s.base = len(b)
 		s.scan = newScanner(s.limits, s.base)
+		return
+	case s.limit.Max > 0 && s.chars == s.limit.Max:
+		s.err = &InputError{-1, fmt.Sprintf("more than %d characters, which is what %s allows", s.limit.Max, s.limit.Name)}
 		return
 	}
 	s.chars++

@@ -60,6 +60,29 @@ func TestSegmenterReleases(t *testing.T) {
 	}
 }
 
+// TestSegmenterLimit: a text in pieces has the limit that Clean gives the whole, of which a
+// mark at the start and half a character are no part.
+func TestSegmenterLimit(t *testing.T) {
+	limit := Limit{Name: "one test", Max: 4}
+	for _, whole := range []string{"", "abcd", "abcde", "\uFEFFabcd", "\uFEFFabcde", "\uFEFF\uFEFFabc", "\uFEFF\uFEFFabcd", "日本語文", "日本語文章", "日本語文。"} {
+		_, err := Clean(whole, limit)
+		for size := 1; size <= max(1, len(whole)); size++ {
+			s := NewSegmenter(Limits{})
+			s.SetLimit(limit)
+			var got error
+			for rest := whole; rest != ""; rest = rest[min(size, len(rest)):] {
+				_, got = s.Write(rest[:min(size, len(rest))])
+			}
+			if (got == nil) != (err == nil) || got != nil && !strings.Contains(got.Error(), "one test allows") {
+				t.Errorf("%q, %d bytes at a time: %v, Clean says %v", whole, size, got, err)
+			}
+			if _, end := s.Close(); end != got {
+				t.Errorf("%q: Write says %v, Close %v", whole, got, end)
+			}
+		}
+	}
+}
+
 // show writes parts with a | behind each end.
 func show(parts []Part) string {
 	var b strings.Builder

@@ -218,13 +218,13 @@ func (s *stream) make() (synth.Event, error) {
 	}
 	s.frames++
 	s.left--
-	return synth.Audio{Frame: s.frames - 1, PCM: pcm, Codes: make([]int32, 16)}, nil
+	return synth.Audio{Frame: s.frames - 1, PCM: pcm, Codes: make([]int32, 16), Computing: time.Since(s.began)}, nil
 }
 
 func (s *stream) done(reason synth.FinishReason) synth.Event {
 	s.over = true
 	return synth.Done{
 		FinishReason: reason, Seed: s.seed, Segments: s.index, Frames: s.frames, Samples: s.frames * frameSize,
-		Elapsed: time.Since(s.began), Audio: time.Duration(s.frames) * frameTime,
+		Computing: time.Since(s.began), Elapsed: time.Since(s.began), Audio: time.Duration(s.frames) * frameTime,
 	}
 }

@@ -125,14 +125,11 @@ func TestStop(t *testing.T) {
 		output.ontell = (m) => { told(m); if (m.id === player.id && m.peak === 0) resolve(performance.now() - began); };
 		document.querySelector("#speak").click();
 	})`)
-	if silent > 250 {
+	if silent > 1000 { // told by a message, which may be late; the text lasts for minutes
 		t.Errorf("silent after %v ms", silent)
 	}
 	s.untilState(`state().selected.state === "stopped"`)
-	for range 100 {
-		if s.engine.alive() == 0 {
-			break
-		}
+	for begun := time.Now(); s.engine.alive() > 0 && time.Since(begun) < 30*time.Second; {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if s.engine.alive() != 0 || s.engine.stopped != 1 {
@@ -285,10 +282,26 @@ func TestWithoutWorklet(t *testing.T) {
 	s.untilState(`state().selected.state === "stopped"`)
 }
 
-// The worklet gives the very samples, at the stream's rate, without delay.
+// The worklet gives the very samples, at the stream's rate, without delay, once they are
+// there: no message says when, so that more time is given where the machine is slow.
 func TestOfflineExact(t *testing.T) {
 	s := open(t, setup{})
-	wrong := js[[]float64](s, `(async () => {
+	var wrong []float64
+	for _, wait := range []int{200, 2000, 8000} {
+		if wrong = renderedAfter(s, wait); wrong[0] == 0 {
+			break
+		}
+	}
+	if wrong[0] != 0 || wrong[1] != 19200 {
+		t.Errorf("%v of %v samples differ", wrong[0], wrong[1])
+	}
+}
+
+// renderedAfter gives a worklet samples and so many milliseconds, and returns how many of
+// those that it renders then are wrong, and how many there are.
+func renderedAfter(s *site, wait int) []float64 {
+	s.t.Helper()
+	return js[[]float64](s, fmt.Sprintf(`(async () => {
 		const n = 19200, pcm = new Int16Array(n);
 		for (let i = 0; i < n; i++) pcm[i] = Math.round(20000 * Math.sin(i / 7) * Math.sin(i / 1500));
 		const context = new OfflineAudioContext(1, n, 24000);
@@ -298,15 +311,12 @@ func TestOfflineExact(t *testing.T) {
 		node.port.postMessage({type: "reset", id: 1, rate: 24000, faded: false});
 		for (let at = 0; at < n; at += 1000) node.port.postMessage({type: "pcm", id: 1, pcm: pcm.slice(at, at + 1000)});
 		node.port.postMessage({type: "end", id: 1});
-		await new Promise((r) => setTimeout(r, 200));
+		await new Promise((r) => setTimeout(r, %d));
 		const out = (await context.startRendering()).getChannelData(0);
 		let wrong = 0;
 		for (let i = 0; i < n; i++) if (out[i] !== pcm[i] / 32768) wrong++;
 		return [wrong, out.length];
-	})()`)
-	if wrong[0] != 0 || wrong[1] != 19200 {
-		t.Errorf("%v of %v samples differ", wrong[0], wrong[1])
-	}
+	})()`, wait))
 }
 
 // A page of another origin plays speech through client.js, if it is allowed to.
@@ -363,6 +373,8 @@ func TestBuiltinVoice(t *testing.T) {
 	}
 	defer model.Close()
 	s := open(t, setup{model: server.FromModel(model)})
+	// With a random seed an utterance might be cut at its longest length, which is not "done".
+	js[bool](s, `(() => { const seed = document.querySelector("#seed"); seed.value = "1"; return seed.dispatchEvent(new Event("input", {bubbles: true})); })()`)
 	s.speak("Hello there.")
 	s.untilState(`state().selected?.state === "done" && state().speaker.player.state === "over"`)
 	if got := eval[int](s, `state().selected.pcm.length`); got < 9600 {

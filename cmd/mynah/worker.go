@@ -20,7 +20,7 @@ import (
 type workerCommand struct {
 	NATS  string   `name:"nats" help:"NATS server with JetStream: nats:// or tls://, several with commas between. Users and passwords are better given in the variable, which others on this machine do not see." placeholder:"URL" unset:"none, it must be given" group:"nats"`
 	Jobs  string   `help:"Items that are spoken at once, 1 to 64, or auto." placeholder:"N" unset:"auto"`
-	Lease duration `help:"How long this worker may be silent until its items go to others, 1s to 10m. All workers of a model should have the same." placeholder:"TIME" unset:"30s"`
+	Lease duration `help:"How long this worker may be silent until its items go to others, 1s to 10m. Of workers that take the same items, the longest of theirs holds for all." placeholder:"TIME" unset:"30s"`
 	Idle  duration `help:"End after so long without an item." placeholder:"TIME" unset:"never"`
 	Temp  string   `help:"Folder for what is not finished." placeholder:"DIR" type:"path" unset:"the system's for temporary files"`
 	natsFlags
@@ -57,10 +57,10 @@ func (c *workerCommand) Run(p *program) error {
 		c.warn = p.warn
 	}
 	ctx, signals := catchInterrupts()
-	model, err := openUnless(ctx, func() (*synth.Model, error) {
+	model, err := openToWork(ctx, func() (*synth.Model, error) {
 		return c.openWith(func(o *synth.Options) { o.MaxLive = cmp.Or(jobs, autoJobs) })
 	})
-	if err != nil {
+	if model == nil {
 		return err
 	}
 	defer model.Close()
@@ -79,6 +79,16 @@ func (c *workerCommand) Run(p *program) error {
 		Jobs: cmp.Or(jobs, chooseJobs(model.Info(), memoryThere())), Lease: lease, Idle: time.Duration(c.Idle), Dir: filepath.Join(dir, "work"),
 	}
 	return c.work(ctx, signals, p, &server, w)
+}
+
+// openToWork opens a model. There is none, and no error, if the worker is told to end
+// meanwhile: that is its usual end.
+func openToWork(ctx context.Context, open func() (*synth.Model, error)) (*synth.Model, error) {
+	model, err := openUnless(ctx, open)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil
+	}
+	return model, err
 }
 
 // check reads the flags that need no model.

@@ -50,7 +50,7 @@ func (a *attempt) keep() (stop func()) {
 	ends, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
-		tick := time.NewTicker(a.Lease / 4)
+		tick := time.NewTicker(signTime(a.Lease))
 		defer tick.Stop()
 		for {
 			select {
@@ -67,6 +67,10 @@ func (a *attempt) keep() (stop func()) {
 	}
 }
 
+// signTime is how often a worker says that it is at work. The lease that holds may be
+// another's: whoever asks for a longer one says so no less often than by default.
+func signTime(lease time.Duration) time.Duration { return min(lease, DefaultLease) / 4 }
+
 // known reports whether the order has a result already: the worker that made it did not
 // get so far as to acknowledge it.
 func (a *attempt) known() (bool, error) {
@@ -81,7 +85,7 @@ func (a *attempt) known() (bool, error) {
 		_ = a.message.Nak()
 		return true, nil
 	case err != nil:
-		return false, err
+		return false, a.undone(err)
 	case there:
 		return true, a.acknowledge()
 	}
@@ -117,12 +121,11 @@ func (a *attempt) make(station *batch.Station) error {
 	record, err := a.speak(station, to)
 	switch {
 	case err == nil && record == nil && a.hurry.Err() != nil:
-		a.unmark()
-		return a.giveBack(0, "")
+		return a.undo(0, "")
 	case err == nil && record == nil:
 		return a.giveBack(0, fmt.Sprintf("no sample for %v", stallTime))
 	case err != nil && batch.EndsJob(err):
-		_ = a.giveBack(time.Second, batch.Problem(err))
+		_ = a.undo(time.Second, batch.Problem(err))
 		return err
 	case err != nil && passes(err) && a.before+1 < a.tries:
 		return a.giveBack(min(time.Duration(a.before+1)*time.Second, 10*time.Second), batch.Problem(err))
@@ -137,8 +140,9 @@ func (a *attempt) make(station *batch.Station) error {
 // begin leaves a mark on the server that the order is begun: whoever gets it if this worker
 // is lost counts them.
 func (a *attempt) begin() error {
+	id := rand.Text() // one beginning is one mark, also if an answer is lost
 	err := a.link.persist(a.hurry, func(ctx context.Context) error {
-		ack, err := a.link.js.Publish(ctx, begunOf(a.job, a.index), []byte(a.Name), jetstream.WithRetryAttempts(0))
+		ack, err := a.link.js.Publish(ctx, begunOf(a.job, a.index), []byte(a.Name), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 		if err == nil {
 			a.mark = ack.Sequence
 		}
@@ -148,15 +152,6 @@ func (a *attempt) begin() error {
 		return nil // the engine will not begin
 	}
 	return err
-}
-
-// unmark takes the mark back: this end says nothing against the order.
-func (a *attempt) unmark() {
-	ctx, cancel := context.WithTimeout(context.Background(), ackTime)
-	defer cancel()
-	if a.mark > 0 && a.link.conn.IsConnected() {
-		_ = a.link.done.DeleteMsg(ctx, a.mark) // it only counts for more than it is
-	}
 }
 
 // count reads how often the order was begun before.
@@ -197,14 +192,27 @@ func (a *attempt) speak(station *batch.Station, to batch.Files) (*batch.Record, 
 func (a *attempt) handIn(record *batch.Record, to batch.Files) error {
 	r := &resultMessage{Digest: a.order.Digest, Worker: a.Name, Record: record, Samples: a.samples, Runes: a.runes}
 	var err error
-	if r.Audio, err = a.upload(to.Audio, ""); err == nil && a.order.Part {
-		r.Part, err = a.upload(to.Part, ".part")
+	if r.Audio, err = a.measure(to.Audio, ""); err == nil && a.order.Part {
+		r.Part, err = a.measure(to.Part, ".part")
+	}
+	if err == nil {
+		err = a.fits(r.Audio.Bytes + r.Part.Bytes)
+	}
+	if err == nil {
+		err = a.upload(to.Audio, r.Audio)
+	}
+	if err == nil && a.order.Part {
+		err = a.upload(to.Part, r.Part)
 	}
 	if err == nil {
 		err = a.publish(r)
 	}
 	if err != nil {
 		a.link.drop(a.hurry, r)
+	}
+	var large *largeError
+	if errors.As(err, &large) {
+		return a.fail(a.order.Digest, large.Error())
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return a.fail(a.order.Digest, fmt.Sprintf("its record is larger than a message of the NATS server (max_payload is %d bytes)", a.link.conn.MaxPayload()))
@@ -216,8 +224,8 @@ func (a *attempt) handIn(record *batch.Record, to batch.Files) error {
 	return a.acknowledge()
 }
 
-// upload puts a file into the object store under a name that no other attempt has.
-func (a *attempt) upload(path, suffix string) (object, error) {
+// measure describes a file, under a name that no other attempt has.
+func (a *attempt) measure(path, suffix string) (object, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
@@ -228,15 +236,44 @@ func (a *attempt) upload(path, suffix string) (object, error) {
 	if err != nil {
 		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 	}
-	o := object{Name: fmt.Sprintf("%s.%d.%s%s", a.job, a.index, rand.Text(), suffix), Bytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}
-	err = a.link.persistFor(a.hurry, transferTime(size), func(ctx context.Context) error {
+	return object{Name: fmt.Sprintf("%s.%d.%s%s", a.job, a.index, rand.Text(), suffix), Bytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// largeError says that files do not fit into the bucket, also when nothing else is there.
+type largeError struct{ bytes, most int64 }
+
+func (e *largeError) Error() string {
+	return fmt.Sprintf("its file of %.1f MiB does not fit into the NATS server's bucket %s (%.1f MiB)", float64(e.bytes)/(1<<20), bucket, float64(e.most)/(1<<20))
+}
+
+// fits refuses files that would be tried again for ever.
+func (a *attempt) fits(bytes int64) error {
+	return a.link.persist(a.hurry, func(ctx context.Context) error {
+		info, err := a.link.audio.Info(ctx)
+		if err != nil {
+			return err
+		}
+		// A chunk takes some 100 bytes more, the message that describes the file some 500.
+		if most := info.Config.MaxBytes; most > 0 && bytes+bytes/1000+2000 > most {
+			return &largeError{bytes, most}
+		}
+		return nil
+	})
+}
+
+// upload puts a file into the object store.
+func (a *attempt) upload(path string, o object) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
+	}
+	defer f.Close()
+	return a.link.persistFor(a.hurry, transferTime(o.Bytes), func(ctx context.Context) error {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		_, err := a.link.objects.Put(ctx, jetstream.ObjectMeta{Name: o.Name}, f)
-		return err
+		return a.link.put(ctx, o.Name, f)
 	})
-	return o, err
 }
 
 // transferTime is how long a file of a size may be on its way.
@@ -280,15 +317,26 @@ func (a *attempt) fail(digest, problem string) error {
 	return a.acknowledge()
 }
 
-// undone gives back an order whose result could not be handed in. The error is the
+// undone gives back an order that the server or the disk kept from its end. The error is the
 // worker's, unless it was hurried.
 func (a *attempt) undone(err error) error {
 	hurried := a.hurry.Err() != nil
-	_ = a.giveBack(0, "")
+	_ = a.undo(0, "")
 	if hurried {
 		return nil
 	}
-	return fmt.Errorf("order %d of job %.8s: its result cannot be handed in: %w", a.index, a.job, err)
+	return fmt.Errorf("order %d of job %.8s: %w", a.index, a.job, err)
+}
+
+// undo gives back an order whose end says nothing against it: it counts as not begun. The
+// mark stays of what was spoken without success, and of whatever ended its worker.
+func (a *attempt) undo(delay time.Duration, problem string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+	defer cancel()
+	if a.mark > 0 && a.link.conn.IsConnected() {
+		_ = a.link.done.DeleteMsg(ctx, a.mark) // it only counts for more than it is
+	}
+	return a.giveBack(delay, problem)
 }
 
 // giveBack returns the order to the queue, for others at once or after a while.
@@ -319,16 +367,4 @@ func (a *attempt) acknowledge() error {
 		rest(a.hurry, reconnectWait)
 	}
 	return nil
-}
-
-// drop removes the files of a result as far as the server can be reached; what stays ends
-// with its age.
-func (l *Link) drop(ctx context.Context, r *resultMessage) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTime)
-	defer cancel()
-	for _, o := range []object{r.Audio, r.Part} {
-		if o.Name != "" && l.conn.IsConnected() {
-			_ = l.remove(ctx, o.Name)
-		}
-	}
 }

@@ -20,7 +20,8 @@
 //
 // Nothing is lost: an order leaves the queue when its result is there, a result when its
 // file has its name in the job's folder. A worker says while it works that it does; if it
-// falls silent, the order goes to another. What the server lost itself is ordered again.
+// falls silent, the order goes to another. What the server lost itself is ordered again,
+// and streams that it does not have any more are made again by whoever misses them.
 // Nothing is there twice: a subject holds one order and one result, and whoever comes
 // second removes what it made.
 //

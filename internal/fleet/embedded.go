@@ -96,8 +96,17 @@ func free(listen string) bool {
 	return true
 }
 
-// Addr is the server's URL, without the token.
-func (e *Embedded) Addr() string { return "nats://" + e.server.Addr().String() }
+// Addr is the server's URL, without the token. If it listens on all interfaces, it goes by
+// the name that the machine gives itself.
+func (e *Embedded) Addr() string {
+	address := e.server.Addr().String()
+	if a, ok := e.server.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+		if name, err := os.Hostname(); err == nil {
+			address = net.JoinHostPort(name, strconv.Itoa(a.Port))
+		}
+	}
+	return "nats://" + address
+}
 
 // Stop stops the server.
 func (e *Embedded) Stop() {

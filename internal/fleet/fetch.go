@@ -81,29 +81,6 @@ func (q *Queue) copy(ctx context.Context, from object, path string) (err error) 
 	return nil
 }
 
-// chunks reads a file of the object store, a message at a time. The client's own reader
-// does not: it leaves a goroutine behind for ever if the server goes at the wrong moment.
-func (l *Link) chunks(ctx context.Context, name string, to io.Writer) (n int64, err error) {
-	info, err := l.objects.GetInfo(ctx, name)
-	if err != nil {
-		return 0, err
-	}
-	next := uint64(1)
-	for range info.Chunks {
-		m, err := l.audio.GetMsg(ctx, next, jetstream.WithGetMsgSubject("$O."+bucket+".C."+info.NUID))
-		if err != nil {
-			return n, err
-		}
-		written, err := to.Write(m.Data)
-		n += int64(written)
-		if err != nil {
-			return n, err
-		}
-		next = m.Sequence + 1
-	}
-	return n, nil
-}
-
 // writer marks errors of the disk, so that they are told from the server's.
 type writer struct {
 	file batch.File

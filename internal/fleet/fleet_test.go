@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -28,8 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // the FLAC decoder's notes
-	// The client leaves it behind if a connection is closed while a first file is put.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+	goleak.VerifyTestMain(m)
 }
 
 const testRate = 24000
@@ -243,6 +243,48 @@ type hand struct {
 	wait  func() error // until it ends by itself
 	hurry func()       // has it give back what it has
 	kill  func()       // as SIGKILL would: the server hears nothing any more
+
+	told <-chan struct{} // closed when it is told to end
+}
+
+// briefly has a worker that is lost be missed soon. A slow machine may take one for lost that
+// is not.
+func briefly(w *Worker) { w.Lease = MinLease }
+
+// until waits for something, and says what has not come.
+func until(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !there(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("a minute was not enough for %s", what)
+			return
+		}
+	}
+}
+
+// orders counts how many orders a server has had.
+func orders(t *testing.T, s Server) func() int {
+	t.Helper()
+	link := connected(t, s)
+	return func() int {
+		info, err := link.work.Info(t.Context())
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		return int(info.State.LastSeq)
+	}
+}
+
+// connected is a connection for as long as a test lasts.
+func connected(t *testing.T, s Server) *Link {
+	t.Helper()
+	link, err := s.Connect(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(link.Close)
+	return link
 }
 
 // employ starts a worker.
@@ -250,7 +292,7 @@ func employ(t *testing.T, s Server, e *engine, change func(*Worker)) *hand {
 	t.Helper()
 	w := Worker{
 		Name: fmt.Sprintf("worker-%d", workers.Add(1)), Model: "fake", Engine: e, Identity: testIdentity, SourceRate: testRate, Jobs: 2,
-		Lease: MinLease, Dir: filepath.Join(t.TempDir(), "worker"), fetchTime: 100 * time.Millisecond,
+		Dir: filepath.Join(t.TempDir(), "worker"), fetchTime: 100 * time.Millisecond,
 	}
 	if change != nil {
 		change(&w)
@@ -269,10 +311,14 @@ func employ(t *testing.T, s Server, e *engine, change func(*Worker)) *hand {
 		link.Close()
 		return err
 	})
-	h := &hand{link: link, stop: end, hurry: hurryUp, wait: func() error {
-		err := <-done
-		done <- err
-		return err
+	h := &hand{link: link, stop: end, told: ctx.Done(), hurry: hurryUp, wait: func() error {
+		select {
+		case err := <-done:
+			done <- err
+			return err
+		case <-time.After(time.Minute):
+			return errors.New("it has not ended after a minute")
+		}
 	}, kill: func() {
 		link.Close() // before anything can be said
 		hurryUp()
@@ -280,7 +326,9 @@ func employ(t *testing.T, s Server, e *engine, change func(*Worker)) *hand {
 	}}
 	t.Cleanup(func() {
 		hurryUp()
-		_ = end() // a test that wants to know has asked
+		if err := end(); err != nil { // a test that wants to know has asked
+			t.Logf("%s: %v", w.Name, err)
+		}
 	})
 	return h
 }

@@ -26,7 +26,10 @@ type presence struct {
 // hello answers who asks for workers.
 func (s *shift) hello(m *nats.Msg) {
 	s.mu.Lock()
-	p := presence{Name: s.Name, Model: s.Model, Identity: s.Identity, Jobs: s.Jobs, Busy: maps.Clone(s.busy)}
+	p := presence{Name: s.Name, Model: s.Model, Identity: s.Identity, Jobs: s.Jobs, Busy: map[string]int{}}
+	for job, orders := range s.busy {
+		p.Busy[job] = len(orders)
+	}
 	s.mu.Unlock()
 	if data, err := json.Marshal(p); err == nil {
 		_ = m.Respond(data) // who asked asks again

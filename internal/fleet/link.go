@@ -3,11 +3,11 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -77,14 +77,12 @@ type Link struct {
 	done     jetstream.Stream
 	audio    jetstream.Stream // of the bucket
 	back     chan struct{}    // has a value when the connection was lost and is there again
+	heals    bool             // streams that are missing are made again
+
+	healing sync.Mutex
 
 	mu    sync.Mutex
 	again chan struct{} // closed when the connection is there again; then another
-}
-
-// anew is a link over the same connection, to make streams again with.
-func (l *Link) anew() *Link {
-	return &Link{where: l.where, patience: l.patience, conn: l.conn, js: l.js, again: make(chan struct{})}
 }
 
 // Where names servers by their URLs without users, passwords and tokens.
@@ -136,12 +134,14 @@ func (s *Server) Connect(ctx context.Context, name string) (*Link, error) {
 		return nil, err
 	}
 	if l.js, err = jetstream.New(l.conn); err == nil {
+		s.noteWithout(ctx, l)
 		err = l.prepare(ctx)
 	}
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
+	l.heals = true
 	return l, nil
 }
 
@@ -167,11 +167,22 @@ func (s *Server) dial(ctx context.Context, where string, opts []nats.Option) (*n
 	}
 }
 
+// noteWithout says that a server has no JetStream, or none yet, and is waited for.
+func (s *Server) noteWithout(ctx context.Context, l *Link) {
+	err := l.once(ctx, callTime, func(ctx context.Context) error {
+		_, err := l.js.Stream(ctx, workStream)
+		return err
+	})
+	if errors.Is(err, nats.ErrNoResponders) && s.Note != nil {
+		s.Note(fmt.Sprintf("NATS server %s: it has no JetStream (a server that is started with -js has); waiting for it for %v", l.where, s.Patience))
+	}
+}
+
 // absent reports whether a connection failed since there is no server at the moment, and
 // not since one refused it or cannot be named.
 func absent(err error) bool {
 	var dns *net.DNSError
-	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+	return errors.Is(err, nats.ErrNoServers) || osfile.Is(err, syscall.ECONNREFUSED) || osfile.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
 		errors.Is(err, nats.ErrTimeout) || errors.As(err, &dns) && dns.IsTemporary
 }
 
@@ -226,7 +237,8 @@ func (l *Link) Close() {
 }
 
 // persist calls a function of the server until it has an answer, for as long as patience
-// lasts. Each call has a time of its own.
+// lasts. Each call has a time of its own. Before the next one, what is missing on the server
+// is made again.
 func (l *Link) persist(ctx context.Context, call func(ctx context.Context) error) error {
 	return l.persistFor(ctx, callTime, call)
 }
@@ -235,12 +247,16 @@ func (l *Link) persistFor(ctx context.Context, each time.Duration, call func(ctx
 	begun := time.Now()
 	for wait := 50 * time.Millisecond; ; wait, each = min(2*wait, 2*time.Second), max(each, min(2*each, mostCallTime)) {
 		err := l.once(ctx, each, call)
+		lacks := l.heals && missing(err) && l.conn.IsConnected()
+		if lacks {
+			err = cmp.Or(l.heal(ctx), err)
+		}
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !passing(err):
+		case !lacks && !passing(err):
 			return err
 		case time.Since(begun) > l.patience:
 			return fmt.Errorf("no answer of the NATS server %s for %v: %w", l.where, l.patience, err)
@@ -285,17 +301,6 @@ func passing(err error) bool {
 		}
 	}
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.Code >= 500 && api.ErrorCode != insufficientStorage &&
+	return errors.As(err, &api) && (api.Code >= 500 || api.Code == http.StatusTooManyRequests) && api.ErrorCode != insufficientStorage &&
 		api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabled && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
-}
-
-// remove takes a file out of the object store, with the mark of its removal.
-func (l *Link) remove(ctx context.Context, name string) error {
-	return l.persist(ctx, func(ctx context.Context) error {
-		err := l.objects.Delete(ctx, name)
-		if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
-			err = l.audio.Purge(ctx, jetstream.WithPurgeSubject("$O."+bucket+".M."+base64.URLEncoding.EncodeToString([]byte(name))))
-		}
-		return err
-	})
 }

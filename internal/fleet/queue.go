@@ -347,15 +347,8 @@ func (q *Queue) ask(ctx context.Context, o *batch.Order) (*resultMessage, error)
 	if err == nil && there != nil {
 		return there, nil
 	}
-	isNew := false
 	if err == nil {
-		isNew, err = q.publish(calls, w)
-	}
-	if err == nil && isNew { // or a worker of an earlier run has come to its end in between
-		if there, _, _ = q.link.result(calls, q.job, o.Index); there != nil { // what cannot be read now arrives or is inspected
-			q.recall(calls, o.Index)
-			return there, nil
-		}
+		err = q.publish(calls, w)
 	}
 	switch {
 	case q.ctx.Err() != nil:
@@ -375,29 +368,52 @@ func (q *Queue) ask(ctx context.Context, o *batch.Order) (*resultMessage, error)
 	}
 }
 
-// publish puts an order on the queue, and reports whether it is new: one that is there
-// already is this one. Each time it has an id of its own: the server swallows what it knows
-// by its id, also when that order is gone.
-func (q *Queue) publish(ctx context.Context, w *wait) (isNew bool, err error) {
-	m, err := pack(workOf(q.model, q.job, w.order.Index), orderMessage{w.order, q.opts.Tries})
+// publish puts an order on the queue: one that is there already is this one. Each time it has
+// an id of its own: the server swallows what it knows by its id, also when that order is gone.
+func (q *Queue) publish(ctx context.Context, w *wait) error {
+	index := w.order.Index
+	m, err := pack(workOf(q.model, q.job, index), orderMessage{w.order, q.opts.Tries})
 	if err != nil {
-		return false, err
+		return err
 	}
 	q.mu.Lock()
-	q.ordered[w.order.Index]++
-	id := fmt.Sprintf("%s.%d.%d", q.run, w.order.Index, q.ordered[w.order.Index])
+	q.ordered[index]++
+	id := fmt.Sprintf("%s.%d.%d", q.run, index, q.ordered[index])
 	q.mu.Unlock()
-	err = q.link.persist(ctx, func(ctx context.Context) error {
-		_, err := q.link.js.PublishMsg(ctx, m, jetstream.WithMsgID(id), jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
-		if isNew = err == nil; taken(err) {
-			return nil
+	for {
+		err = q.link.persist(ctx, func(ctx context.Context) error {
+			_, err := q.link.js.PublishMsg(ctx, m, jetstream.WithMsgID(id), jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+			if taken(err) {
+				return nil
+			}
+			return err
+		})
+		if !isFullStream(err) { // otherwise workers make room, as long as there are some: see watch
+			break
 		}
-		return err
-	})
+	}
 	q.mu.Lock()
 	w.sent = w.sent || err == nil // what could not be ordered again is still to be inspected
 	q.mu.Unlock()
-	return isNew, err
+	if err != nil {
+		return err
+	}
+	// A worker, of an earlier run or one that was thought to be lost, may have come to its end
+	// meanwhile. What cannot be read now arrives or is inspected.
+	if there, _, _ := q.link.result(ctx, q.job, index); there != nil {
+		w.give(there)
+	}
+	if !q.awaited(w) {
+		q.recall(ctx, index)
+	}
+	return nil
+}
+
+// awaited reports whether the result of an order is still waited for.
+func (q *Queue) awaited(w *wait) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting[w.order.Index] == w && len(w.ready) == 0
 }
 
 // arrived takes a result from the stream.

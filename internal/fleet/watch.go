@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -122,14 +121,12 @@ func (q *Queue) inspect() {
 	defer cancel()
 	// In this order: an order that is gone from here has its result there.
 	queued, err := q.indexes(ctx, q.link.work, workSubject+"."+q.model+"."+q.job+".*")
-	if err != nil {
-		q.lost(err)
-		return
+	var done map[int]bool
+	if err == nil {
+		done, err = q.indexes(ctx, q.link.done, doneSubject+"."+q.job+".*")
 	}
-	done, err := q.indexes(ctx, q.link.done, doneSubject+"."+q.job+".*")
 	if err != nil {
-		q.lost(err)
-		return
+		return // the next inspection sees
 	}
 	for _, w := range sent {
 		switch index := w.order.Index; {
@@ -137,29 +134,9 @@ func (q *Queue) inspect() {
 			if r, _, err := q.link.result(ctx, q.job, index); err == nil && r != nil {
 				w.give(r)
 			}
-		case !queued[index]:
-			q.again(ctx, w)
+		case !queued[index] && q.awaited(w):
+			_ = q.publish(ctx, w) // the next inspection sees that it is not there
 		}
-	}
-}
-
-// lost makes streams anew that somebody has removed; any other failure is seen again at the
-// next inspection.
-func (q *Queue) lost(err error) {
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if err := q.link.anew().prepare(q.ctx); err != nil && q.ctx.Err() == nil {
-			q.cancel(err)
-		}
-	}
-}
-
-// again orders what got lost on the server once more, unless its result has come meanwhile.
-func (q *Queue) again(ctx context.Context, w *wait) {
-	q.mu.Lock()
-	still := q.waiting[w.order.Index] == w && len(w.ready) == 0
-	q.mu.Unlock()
-	if still {
-		_, _ = q.publish(ctx, w) // the next inspection sees that it is not there
 	}
 }
 

@@ -38,7 +38,8 @@ const (
 	// consumerTime is how long the server keeps a consumer that nobody asks.
 	consumerTime = keepFor
 
-	// maxAhead is how many orders all workers of a model may have at once.
+	// maxAhead is how many orders all workers of a model may have at once, and how many
+	// stations may wait for one.
 	maxAhead = 10_000
 )
 
@@ -81,9 +82,11 @@ type shift struct {
 	// those beside it shall not be taken for its like.
 	alone sync.RWMutex
 
+	restoring sync.Mutex
+
 	mu     sync.Mutex
-	busy   map[string]int // orders being spoken, by job
-	latest time.Time      // when the last order ended
+	busy   map[string]map[int]bool // orders being spoken, by job and index
+	latest time.Time               // when the last order ended
 }
 
 // Work takes orders until the context ends, finishes those that it has then, or gives them
@@ -91,12 +94,13 @@ type shift struct {
 // been gone for too long, the disk is full, the engine was closed.
 func (l *Link) Work(ctx, hurry context.Context, w Worker) error {
 	w.Lease, w.fetchTime = cmp.Or(w.Lease, DefaultLease), cmp.Or(w.fetchTime, fetchTime)
-	s := &shift{Worker: &w, link: l, hurry: hurry, busy: map[string]int{}, latest: time.Now()}
+	s := &shift{Worker: &w, link: l, hurry: hurry, busy: map[string]map[int]bool{}, latest: time.Now()}
 	if err := os.MkdirAll(w.Dir, 0o700); err != nil {
 		return fmt.Errorf("%s: %w", w.Dir, osfile.Cause(err))
 	}
 	defer os.RemoveAll(w.Dir)
-	if err := s.consume(ctx); err != nil {
+	var err error
+	if s.consumer, err = s.consume(ctx); err != nil {
 		return err
 	}
 	hello, err := l.conn.Subscribe(helloSubject, s.hello)
@@ -112,10 +116,11 @@ func (l *Link) Work(ctx, hurry context.Context, w Worker) error {
 		all.Go(func() {
 			station := batch.NewStation(w.Engine, nil, filepath.Join(w.Dir, fmt.Sprintf("samples-%d", n)))
 			defer station.Close()
-			if err := s.serve(ctx, station, n); err != nil {
+			err := s.serve(ctx, station, n)
+			if err != nil {
 				failed.CompareAndSwap(nil, &err)
-				stop(err) // the others finish what they have
 			}
+			stop(err) // the others finish what they have
 		})
 	}
 	all.Wait()
@@ -126,21 +131,30 @@ func (l *Link) Work(ctx, hurry context.Context, w Worker) error {
 	return nil
 }
 
-// consume makes the consumer that all workers of the model share.
-func (s *shift) consume(ctx context.Context) error {
+// consume makes the consumer that all workers of the model share. Of those that ask for
+// different leases the longest holds.
+func (s *shift) consume(ctx context.Context) (consumer jetstream.Consumer, err error) {
 	key := modelKey(s.Identity)
-	err := s.link.persist(ctx, func(ctx context.Context) (err error) {
-		s.consumer, err = s.link.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
-			Durable: consumerOf(key), FilterSubject: workSubject + "." + key + ".>", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.Lease,
-			MaxDeliver: -1, MaxAckPending: maxAhead, InactiveThreshold: consumerTime,
-			Description: fmt.Sprintf("%.12s %v %s %s", s.Identity.Model, s.Identity.Precision, s.Identity.Level, s.Identity.Version),
-		})
+	c := jetstream.ConsumerConfig{
+		Durable: consumerOf(key), FilterSubject: workSubject + "." + key + ".>", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.Lease,
+		MaxDeliver: -1, MaxAckPending: maxAhead, MaxWaiting: maxAhead, InactiveThreshold: consumerTime,
+		Description: fmt.Sprintf("%.12s %v %s %s", s.Identity.Model, s.Identity.Precision, s.Identity.Level, s.Identity.Version),
+	}
+	err = s.link.persist(ctx, func(ctx context.Context) error {
+		there, err := s.link.js.Consumer(ctx, workStream, c.Durable)
+		if err == nil {
+			has := there.CachedInfo().Config
+			c.AckWait, c.MaxWaiting = max(s.Lease, has.AckWait), has.MaxWaiting // which cannot be changed
+		} else if !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err
+		}
+		consumer, err = s.link.js.CreateOrUpdateConsumer(ctx, workStream, c)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("NATS server %s: consumer of %s: %w", s.link.where, workStream, err)
+		return nil, fmt.Errorf("NATS server %s: consumer of %s: %w", s.link.where, workStream, err)
 	}
-	return nil
+	return consumer, err
 }
 
 // consumerOf names the consumer of a model.
@@ -148,31 +162,27 @@ func consumerOf(key string) string { return "mynah-" + key }
 
 // serve takes one order after the other.
 func (s *shift) serve(ctx context.Context, station *batch.Station, n int) error {
-	gone := time.Time{}
-	for ctx.Err() == nil {
-		if s.idle() {
-			return nil
-		}
-		got, err := s.consumer.Fetch(1, jetstream.FetchMaxWait(s.fetchTime))
-		if err == nil {
-			for m := range got.Messages() {
-				gone = time.Time{}
-				if err := s.take(ctx, station, m, n); err != nil {
-					return err
-				}
-			}
-			err = got.Error()
-		}
+	var gone time.Time // when the server was first found to be gone
+	for ctx.Err() == nil && !s.idle() {
+		m, err := s.fetch()
 		switch {
-		case err == nil || errors.Is(err, nats.ErrTimeout) && s.link.conn.IsConnected() || ctx.Err() != nil:
+		case m != nil:
+			gone = time.Time{}
+			if err := s.take(ctx, station, m, n); err != nil {
+				return err
+			}
+			continue
+		case err == nil:
 			gone = time.Time{}
 			continue
+		case ctx.Err() != nil:
+			return nil
 		case gone.IsZero():
 			gone = time.Now()
 		case time.Since(gone) > s.link.patience:
 			return fmt.Errorf("no answer of the NATS server %s for %v: %w", s.link.where, s.link.patience, err)
 		}
-		if s.link.conn.IsConnected() && n == 0 { // somebody removed the consumer, or the stream
+		if s.link.conn.IsConnected() {
 			if err := s.restore(ctx); err != nil {
 				return err
 			}
@@ -182,20 +192,40 @@ func (s *shift) serve(ctx context.Context, station *batch.Station, n int) error 
 	return nil
 }
 
-// restore makes again what is missing on the server. All stations use the consumer that
-// they have: a new one has the same name.
-func (s *shift) restore(ctx context.Context) error {
-	ctx, stop := s.untilIdle(ctx)
-	defer stop()
-	again := s.link.anew()
-	err := again.prepare(ctx)
-	if err == nil {
-		err = (&shift{Worker: s.Worker, link: again}).consume(ctx)
+// fetch asks for an order. There is none, and no error, if the server has none.
+func (s *shift) fetch() (jetstream.Msg, error) {
+	if !s.link.conn.IsConnected() { // the client would keep the question for later
+		return nil, nats.ErrDisconnected
 	}
-	if ctx.Err() != nil {
+	got, err := s.consumer.Fetch(1, jetstream.FetchMaxWait(s.fetchTime))
+	if err != nil {
+		return nil, err
+	}
+	if m := <-got.Messages(); m != nil {
+		return m, nil
+	}
+	if err := got.Error(); err != nil {
+		return nil, err
+	}
+	if !s.link.conn.IsConnected() { // nobody has answered
+		return nil, nats.ErrDisconnected
+	}
+	return nil, nil
+}
+
+// restore makes the consumer again if somebody has removed it, alone or with its stream. All
+// stations go on with the one that they have: it is a name. One of them is enough.
+func (s *shift) restore(ctx context.Context) error {
+	if !s.restoring.TryLock() {
 		return nil
 	}
-	return err
+	defer s.restoring.Unlock()
+	ctx, stop := s.untilIdle(ctx)
+	defer stop()
+	if _, err := s.consume(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // untilIdle is ctx, but ends when the worker has been idle for as long as it may: it waits
@@ -227,17 +257,25 @@ func (s *shift) idle() bool {
 	return s.Idle > 0 && len(s.busy) == 0 && time.Since(s.latest) > s.Idle
 }
 
-// start and end keep count of what is being spoken.
-func (s *shift) start(job string) {
+// start and end keep account of what is being spoken. There is no start of what another
+// station speaks.
+func (s *shift) start(job string, index int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy[job]++
+	if s.busy[job][index] {
+		return false
+	}
+	if s.busy[job] == nil {
+		s.busy[job] = map[int]bool{}
+	}
+	s.busy[job][index] = true
+	return true
 }
 
-func (s *shift) end(job string) {
+func (s *shift) end(job string, index int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy[job]--; s.busy[job] == 0 {
+	if delete(s.busy[job], index); len(s.busy[job]) == 0 {
 		delete(s.busy, job)
 	}
 	s.latest = time.Now()
@@ -263,8 +301,11 @@ func (s *shift) take(ctx context.Context, station *batch.Station, m jetstream.Ms
 	if a.job, a.index, err = place(m.Subject()); err != nil {
 		return a.drop(err)
 	}
-	s.start(a.job)
-	defer s.end(a.job)
+	if !s.start(a.job, a.index) { // a new consumer does not know that the order is taken
+		_ = m.NakWithDelay(signTime(s.Lease))
+		return nil
+	}
+	defer s.end(a.job, a.index)
 	stop := a.keep()
 	defer stop()
 	if there, err := a.known(); there || err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mynah-tts/mynah/internal/config"
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -42,7 +43,7 @@ func (p *program) report(err error) int {
 		p.note("%s: %s", p.nameOf(request.Param), request.Message)
 		return exitUsage
 	}
-	if errors.Is(err, syscall.EPIPE) {
+	if osfile.Is(err, syscall.EPIPE) {
 		return exitFailed
 	}
 	// The more telling of what kong wraps around an error of a variable or a file.

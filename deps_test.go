@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"internal/packed":         {"internal/osfile", "internal/safetensors"},
 	"internal/quant":          {"internal/kernel"},
 	"internal/voice":          {},
-	"internal/paritytest":     {"internal/safetensors"},
+	"internal/paritytest":     {"internal/safetensors", "internal/voice"},
 	"tools/fullsize":          {"internal/safetensors"},
 }
 
@@ -166,9 +166,9 @@ func TestDependencies(t *testing.T) {
 
 // TestRepositorySize keeps a clone small: the tracked files have a budget.
 func TestRepositorySize(t *testing.T) {
-	// Bytes. A tenth of it is there twice: the weights in tools/voice/archive are those of the
-	// voice that is to take the place of the embedded one, of twice its size.
-	const budget = 96 << 20
+	// Bytes. Of them 12 MB are there twice: tools/voice/archive has the weights that training
+	// goes on from, which are those of the embedded voice since they were exported.
+	const budget = 88 << 20
 	out, err := exec.Command("git", "ls-files", "-z").Output()
 	if err != nil {
 		t.Skip("no git checkout here")

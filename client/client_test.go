@@ -90,10 +90,10 @@ func TestSpeak(t *testing.T) {
 	if len(pcm) == 0 || len(pcm)%3840 != 0 || s.Result().Frames != len(pcm)/3840 || s.Result().FinishReason != Stop {
 		t.Errorf("%d bytes, %+v", len(pcm), s.Result())
 	}
-	if i := s.Info; i.Seed != 5 || i.Voice != "eva" || i.SampleRate != 24000 || i.ContentType != "audio/pcm" || i.TTFA < 0 || i.RequestID == "" {
+	if i := s.Info; i.Seed != 5 || i.Voice != "lark" || i.SampleRate != 24000 || i.ContentType != "audio/pcm" || i.TTFA < 0 || i.RequestID == "" {
 		t.Errorf("%+v", i)
 	}
-	if wav, _ := speak(Request{Text: hello, Seed: seed(5), Format: "wav", Voice: "EVA", Language: "auto", Model: "tts-1"}); !bytes.Equal(wav[44:], pcm) {
+	if wav, _ := speak(Request{Text: hello, Seed: seed(5), Format: "wav", Voice: "LARK", Language: "auto", Model: "tts-1"}); !bytes.Equal(wav[44:], pcm) {
 		t.Errorf("%d bytes of wav for %d of pcm", len(wav), len(pcm))
 	}
 	slow, s := speak(Request{Text: hello, Seed: seed(5), Speed: 0.5, SampleRate: 8000, Extra: map[string]any{"nonsense": 1}})
@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 		status             int
 		code, param, words string
 	}{
-		{Request{Text: "a", Voice: "nobody"}, 400, "voice_not_found", "voice", "allowed are eva"},
+		{Request{Text: "a", Voice: "nobody"}, 400, "voice_not_found", "voice", "allowed are lark, martin"},
 		{Request{Text: "a", Model: "gpt-5"}, 404, "model_not_found", "model", "gpt-5"},
 		{Request{Text: ""}, 400, "invalid_value", "input", "nothing to say"},
 		{Request{Text: "a", Format: "ogg"}, 400, "invalid_value", "response_format", "ogg"},
@@ -201,13 +201,13 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	c := serve(t, server.Options{Voices: map[string]string{"alloy": "eva"}})
+	c := serve(t, server.Options{Voices: map[string]string{"alloy": "lark"}})
 	voices, err := c.Voices(context.Background())
-	if err != nil || fmt.Sprint(voices) != "[{eva eva preset } {alloy alloy alias eva}]" {
+	if err != nil || fmt.Sprint(voices) != "[{lark lark preset } {martin martin preset } {alloy alloy alias lark}]" {
 		t.Errorf("%v, %v", voices, err)
 	}
 	models, err := c.Models(context.Background())
-	if err != nil || len(models) != 4 || models[0].ID != "eva-built-in" || models[1].Root != models[0].ID || models[0].SampleRate != 24000 || !slices.Contains(models[0].Formats, "mp3") {
+	if err != nil || len(models) != 4 || models[0].ID != "english-built-in" || models[1].Root != models[0].ID || models[0].SampleRate != 24000 || !slices.Contains(models[0].Formats, "mp3") {
 		t.Errorf("%+v, %v", models, err)
 	}
 }

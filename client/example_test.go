@@ -35,7 +35,7 @@ func ExampleClient_Speak() {
 
 func ExampleClient_Stream() {
 	c := &client.Client{BaseURL: "http://127.0.0.1:8080"}
-	stream, err := c.Stream(context.Background(), client.Request{Voice: "eva"})
+	stream, err := c.Stream(context.Background(), client.Request{Voice: "lark"})
 	if err != nil {
 		log.Fatal(err)
 	}

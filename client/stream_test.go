@@ -33,7 +33,7 @@ func hear(t *testing.T, s *Stream) (audio []byte, sentences []string, end Uttera
 		case Audio:
 			audio = append(audio, e...)
 		case AudioStart:
-			if e.SampleRate != 24000 || e.Format != "pcm" || e.Voice != "eva" {
+			if e.SampleRate != 24000 || e.Format != "pcm" || e.Voice != "lark" {
 				t.Errorf("%+v", e)
 			}
 		case AudioDone:
@@ -58,7 +58,7 @@ func TestStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Stream(context.Background(), Request{Voice: "eva", Seed: seed(5)})
+	s, err := c.Stream(context.Background(), Request{Voice: "lark", Seed: seed(5)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,10 +160,10 @@ func TestParityVoiceCodec(t *testing.T) {
 			Frames int    `json:"frames"`
 		} `json:"cases"`
 	}
-	path := paritytest.Voice(t, "eva.json")
+	path := paritytest.Voice(t, "english.json")
 	paritytest.ReadJSON(t, path, &spec)
-	golden := paritytest.Open(t, filepath.Dir(path), "eva.safetensors")
-	d := open(t, filepath.Join("..", "internal", "voice", "eva", "speech_tokenizer"))
+	golden := paritytest.Open(t, filepath.Dir(path), "english.safetensors")
+	d := open(t, filepath.Join(paritytest.VoiceDir(t), "speech_tokenizer"))
 	wk := work(t, 2)
 	sc, s := d.NewScratch(4), d.NewState(4)
 	if len(spec.Cases) == 0 {

@@ -80,7 +80,7 @@ func TestModels(t *testing.T) {
 		t.Errorf("status %d", resp.StatusCode)
 	}
 	builtin := newServer(t, Options{})
-	if got := builtin.modelID(synth.Info{Name: "eva (built in)"}); got != "eva-built-in" {
+	if got := builtin.modelID(synth.Info{Name: "english (built in)"}); got != "english-built-in" {
 		t.Errorf("id %q", got)
 	}
 }

@@ -43,9 +43,8 @@ func (a *agreement) String() string {
 }
 
 // TestPrecisionAgreement states how well each packed precision agrees with float32 on
-// the built-in voice, under teacher forcing with the reference's codes, and holds a
-// floor, and for int4 a divergence that is a fifth below that of grids from minimum to
-// maximum, 0.0460. docs/performance.md has the figures.
+// the built-in voice, under teacher forcing with the reference's codes, and holds floors
+// and a bound of the divergence. docs/performance.md has the figures.
 func TestPrecisionAgreement(t *testing.T) {
 	var spec struct {
 		Cases []struct {
@@ -54,8 +53,8 @@ func TestPrecisionAgreement(t *testing.T) {
 			NonStreaming bool   `json:"non_streaming_mode"`
 		} `json:"cases"`
 	}
-	paritytest.ReadJSON(t, paritytest.Voice(t, "eva.json"), &spec)
-	golden := paritytest.Open(t, filepath.Dir(paritytest.Voice(t, "eva.json")), "eva.safetensors")
+	paritytest.ReadJSON(t, paritytest.Voice(t, "english.json"), &spec)
+	golden := paritytest.Open(t, filepath.Dir(paritytest.Voice(t, "english.json")), "english.safetensors")
 	float32s := openBuiltin(t, Float32Precision)
 	for _, c := range []struct {
 		p                      Precision
@@ -63,8 +62,8 @@ func TestPrecisionAgreement(t *testing.T) {
 		most0                  float64 // of the KL divergence of code 0
 	}{
 		{Precision{Talker: "bf16", Predictor: "int8"}, 0.95, 0.9, 0.001},
-		{Precision{Talker: "int4-a16", Predictor: "int4"}, 0.85, 0.8, 0.8 * 0.0460},
-		{Precision{Talker: "int4-a8", Predictor: "int8"}, 0.85, 0.9, 0.8 * 0.0460},
+		{Precision{Talker: "int4-a16", Predictor: "int4"}, 0.77, 0.72, 0.09},
+		{Precision{Talker: "int4-a8", Predictor: "int8"}, 0.77, 0.82, 0.09},
 	} {
 		m := openBuiltin(t, c.p)
 		var code0, residual agreement

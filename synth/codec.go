@@ -61,7 +61,7 @@ func OpenCodec(path string, encode bool, precision string, threads int) (*Codec,
 // codecSource tells what kind of checkpoint a path is.
 func codecSource(path string) (*source, error) {
 	if path == "" {
-		return &source{fsys: voice.FS()}, nil
+		return &source{fsys: voice.FS(), builtin: true}, nil
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -108,8 +108,8 @@ func (c *Codec) open(src *source, encode bool, precision string) error {
 	if err := c.decoder.Quantize(codec.Precision(precision)); err != nil || !encode {
 		return err
 	}
-	if _, ok := src.speech.Info("encoder.downsample.conv.weight"); !ok {
-		return errors.New("its codec has no encoder (encoder.downsample.conv.weight)")
+	if _, ok := src.speech.Info("encoder.downsample.conv.weight"); !ok || src.builtin {
+		return errors.New("its codec has no encoder, wanted a checkpoint whose codec has one")
 	}
 	ec, err := readEncoderConfig(src.fsys)
 	if err != nil {

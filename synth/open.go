@@ -182,6 +182,7 @@ func OpenFS(fsys fs.FS, name string, opts Options) (*Model, error) {
 type source struct {
 	fsys         fs.FS
 	dir          string           // of the operating system, or empty
+	builtin      bool             // the built-in voice, whose encoders are empty
 	packed       *packed.File     // or nil
 	main, speech *safetensors.Set // the models' weights, and the codec's
 }

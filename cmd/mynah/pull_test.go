@@ -22,12 +22,12 @@ import (
 )
 
 // The scripts of pull and models run beside a hub of their own, which has the built-in voice
-// as org/eva. Besides the commands of the other scripts they use
+// as org/english. Besides the commands of the other scripts they use
 //
 //	hub [TOKEN]     start it; with a token, nobody else is let in
 //	fault N STATUS  the next N requests get this status
 //	change          put another vocabulary's commit at main
-//	lose FILE [DIR] remove a file from the snapshots of org/eva, or of a folder of the cache
+//	lose FILE [DIR] remove a file from the snapshots of org/english, or of a folder of the cache
 //	down            end it
 func TestHubScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -61,10 +61,10 @@ func hubOf(ts *testscript.TestScript) *hubtest.Server {
 func cmdHub(ts *testscript.TestScript, _ bool, args []string) {
 	s := hubtest.New()
 	ts.Defer(s.Close)
-	_, err := s.PutFS("org/eva", "main", voice.FS())
+	_, err := s.PutFS("org/english", "main", voice.FS())
 	ts.Check(err)
 	for _, revision := range []string{"main", "dev"} {
-		_, err = s.PutFS("eva", revision, voice.FS())
+		_, err = s.PutFS("lark", revision, voice.FS())
 		ts.Check(err)
 	}
 	s.Put("org/other", "main", map[string][]byte{"config.json": []byte(`{"model_type": "llama"}`), "model.safetensors": make([]byte, 5000), "x.py": nil})
@@ -96,11 +96,11 @@ func cmdFault(ts *testscript.TestScript, _ bool, args []string) {
 func cmdChange(ts *testscript.TestScript, _ bool, _ []string) {
 	files := voiceFiles(ts)
 	files["generation_config.json"] = append(files["generation_config.json"], '\n')
-	hubOf(ts).Put("org/eva", "main", files)
+	hubOf(ts).Put("org/english", "main", files)
 }
 
 func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
-	repo := "models--org--eva"
+	repo := "models--org--english"
 	if len(args) > 1 {
 		repo = args[1]
 	}
@@ -140,12 +140,12 @@ func TestPullSurvivesKills(t *testing.T) {
 	}
 	s := hubtest.New()
 	defer s.Close()
-	if _, err := s.PutFS("org/eva", "main", voice.FS()); err != nil {
+	if _, err := s.PutFS("org/english", "main", voice.FS()); err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
 	run := func() (*exec.Cmd, *bytes.Buffer) {
-		cmd, stderr := exec.Command(exe, "pull", "org/eva"), &bytes.Buffer{}
+		cmd, stderr := exec.Command(exe, "pull", "org/english"), &bytes.Buffer{}
 		cmd.Args[0] = "mynah" // which TestMain goes by
 		cmd.Env = append(os.Environ(), "HF_HOME="+home, "HF_ENDPOINT="+s.Hub.URL, "HF_TOKEN=")
 		cmd.Stderr = stderr
@@ -181,13 +181,13 @@ func TestPullSurvivesKills(t *testing.T) {
 				<-ended
 				t.Fatalf("%d MiB were not sent or not kept, %d bytes are there\n%s", each>>20, size, stderr)
 			}
-			size = arrived(filepath.Join(home, "hub", "models--org--eva", "blobs"))
+			size = arrived(filepath.Join(home, "hub", "models--org--english", "blobs"))
 		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		<-ended
-		before = arrived(filepath.Join(home, "hub", "models--org--eva", "blobs"))
+		before = arrived(filepath.Join(home, "hub", "models--org--english", "blobs"))
 	}
 	list := exec.Command(exe, "models", "list")
 	list.Args[0], list.Env = "mynah", append(os.Environ(), "HF_HOME="+home)
@@ -201,11 +201,11 @@ func TestPullSurvivesKills(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
-	const all, listing = 23_116_743, 8 << 10
+	const all, listing = 24_746_610, 8 << 10
 	if sent := s.Sent.Load(); sent > all-before+listing {
 		t.Errorf("%d of %d bytes were sent again", sent, all)
 	}
-	found, _ := filepath.Glob(filepath.Join(home, "hub", "models--org--eva", "snapshots", "*", "model.safetensors"))
+	found, _ := filepath.Glob(filepath.Join(home, "hub", "models--org--english", "snapshots", "*", "model.safetensors"))
 	if len(found) != 1 {
 		t.Fatalf("%q", found)
 	}
@@ -277,21 +277,21 @@ func (d *dam) Write(p []byte) (int, error) {
 func TestServeByName(t *testing.T) {
 	h := hubtest.New()
 	defer h.Close()
-	if _, err := h.PutFS("org/eva", "main", voice.FS()); err != nil {
+	if _, err := h.PutFS("org/english", "main", voice.FS()); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("HF_HOME", t.TempDir())
 	t.Setenv("HF_ENDPOINT", h.Hub.URL)
-	if out, err := exec.Command("mynah", "pull", "org/eva").CombinedOutput(); err != nil {
+	if out, err := exec.Command("mynah", "pull", "org/english").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	s := serve(t, "--model", "org/eva")
+	s := serve(t, "--model", "org/english")
 	resp, err := http.Get(s.url + "/v1/models")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if data, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(data), `"id":"eva"`) {
+	if data, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(data), `"id":"english"`) {
 		t.Errorf("%s, %v", data, err)
 	}
 }

@@ -89,7 +89,7 @@ func TestSayServer(t *testing.T) {
 		code  int
 		words string
 	}{
-		{"voice", []string{"--voice", "bob"}, exitUsage, `--voice: "bob", allowed are eva`},
+		{"voice", []string{"--voice", "bob"}, exitUsage, `--voice: "bob", allowed are lark, martin`},
 		{"sampling", []string{"--top-p", "2"}, exitUsage, "--top-p: 2, allowed is "},
 		{"key", []string{"--api-key", "sk-bad"}, exitUsage, "--api-key: the API key is not one of this server's"},
 		{"cut", []string{"--max-frames", "3"}, exitPartly, "warning: cut after 3 frames"},
@@ -216,7 +216,7 @@ func TestServeWyoming(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := wyoming.NewReader(conn, 1<<20).Read()
-	if err != nil || e.Type != wyoming.TypeInfo || !strings.Contains(string(e.Data["tts"]), `"name":"eva"`) {
+	if err != nil || e.Type != wyoming.TypeInfo || !strings.Contains(string(e.Data["tts"]), `"name":"lark"`) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	for _, addr := range []string{"nowhere", where[1]} {

@@ -122,7 +122,7 @@ func (s *serving) speak(body string) (*http.Response, []byte) {
 }
 
 func TestServe(t *testing.T) {
-	s := serve(t, "--response-format", "WAV", "--model-id", "mine", "--voice-map", "alloy=eva", "--log-level", "debug", "--max-input", "50")
+	s := serve(t, "--response-format", "WAV", "--model-id", "mine", "--voice-map", "alloy=lark", "--log-level", "debug", "--max-input", "50")
 	resp, data := s.speak(`{"model":"mine","input":"Hello there.","voice":"alloy","seed":1}`)
 	if resp.StatusCode != 200 || !strings.HasPrefix(string(data), "RIFF") || (len(data)-headerBytes)%(2*frameSamples) != 0 || resp.Trailer.Get("X-Mynah-Finish-Reason") != "stop" {
 		t.Errorf("status %d, %d bytes, trailer %v", resp.StatusCode, len(data), resp.Trailer)
@@ -302,7 +302,7 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"--addr", "203.0.113.1:0"}, exitUsage, "--addr: 203.0.113.1:0 is no address of this machine"},
 		{[]string{"--debug-addr", "0.0.0.0:0"}, exitUsage, "--debug-addr: 0.0.0.0:0 is no loopback address, allowed are those such as 127.0.0.1:6060"},
 		{[]string{"--tls-cert", "x"}, exitUsage, "--tls-cert and --tls-key go together"},
-		{[]string{"--voice", "bob"}, exitUsage, `voice "bob", this checkpoint (CustomVoice) has eva`},
+		{[]string{"--voice", "bob"}, exitUsage, `voice "bob", this checkpoint (CustomVoice) has lark, martin`},
 		{[]string{"--voice-map", "alloy"}, exitUsage, `--voice-map: "alloy", wanted pairs such as alloy=ryan`},
 		{[]string{"--api-keys-file", empty}, exitUsage, "--api-keys-file: " + empty + " has no key"},
 		{[]string{"--allow-origin", "example.org"}, exitUsage, `origin "example.org", wanted a scheme and a host such as https://example.org, or *`},

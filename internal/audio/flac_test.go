@@ -21,7 +21,7 @@ import (
 // speech is what the built-in voice says in the reference.
 func speech(t testing.TB) []float32 {
 	t.Helper()
-	path := paritytest.Voice(t, "eva.safetensors")
+	path := paritytest.Voice(t, "english.safetensors")
 	return paritytest.Open(t, filepath.Dir(path), filepath.Base(path)).F32(t, "2_streaming/waveform")
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/mynah-tts/mynah/internal/safetensors"
+	"github.com/mynah-tts/mynah/internal/voice"
 )
 
 // Env names the variable that selects another parity set.
@@ -62,6 +63,16 @@ func moduleRoot(t testing.TB) string {
 func Voice(t testing.TB, name string) string {
 	t.Helper()
 	return filepath.Join(moduleRoot(t), "testdata", "voice", name)
+}
+
+// VoiceDir returns a new directory with the files of the built-in voice as they were published.
+func VoiceDir(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, voice.FS()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // Model is one checkpoint of the set with its goldens.

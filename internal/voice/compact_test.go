@@ -158,7 +158,7 @@ func TestBuiltin(t *testing.T) {
 		embedded += int(info.Size())
 		return err
 	})
-	if err != nil || embedded > 24<<20 {
+	if err != nil || embedded > 20e6 {
 		t.Errorf("the voice takes %d bytes of the program, %v", embedded, err)
 	}
 }

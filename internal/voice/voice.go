@@ -1,5 +1,5 @@
-// Package voice holds the built-in voice: a small checkpoint in the published
-// layout, part of the binary, so that the first command speaks without a download.
+// Package voice holds the built-in voice: a small English checkpoint in the published
+// layout with two speakers (see docs/voice.md), part of the binary, so that the first command speaks without a download.
 //
 // Its files are embedded as they are, or in a compact form of half the size (see compact.go).
 // Either way FS shows the published files; what is compact is expanded while it is read, in a
@@ -11,18 +11,15 @@ import (
 	"io/fs"
 )
 
-// Name is the checkpoint's name; Speaker is its only preset speaker.
-const (
-	Name    = "eva (built in)"
-	Speaker = "eva"
-)
+// Name is the checkpoint's name.
+const Name = "english (built in)"
 
-//go:embed eva
+//go:embed english
 var files embed.FS
 
 // FS returns the checkpoint's directory.
 func FS() fs.FS {
-	dir, err := fs.Sub(files, "eva")
+	dir, err := fs.Sub(files, "english")
 	if err != nil {
 		panic(err) // only a bad constant could do this
 	}

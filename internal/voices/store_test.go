@@ -171,7 +171,7 @@ func TestTakenName(t *testing.T) {
 func TestModelName(t *testing.T) {
 	for path, want := range map[string]string{
 		"/models/Base-A": "Base-A", `C:\models\Base-A\`: "Base-A", "Base-A": "Base-A", "/cache/models--Qwen--Base-A/snapshots/0123abcd": "Base-A",
-		"/x/snapshots/0123": "0123", "": "model", "/": "model", "/a\n\x1bb": "ab", strings.Repeat("x", 300): strings.Repeat("x", 255), "eva (built in)": "eva (built in)",
+		"/x/snapshots/0123": "0123", "": "model", "/": "model", "/a\n\x1bb": "ab", strings.Repeat("x", 300): strings.Repeat("x", 255), "english (built in)": "english (built in)",
 	} {
 		if got := ModelName(path); got != want {
 			t.Errorf("%q is called %q, want %q", path, got, want)

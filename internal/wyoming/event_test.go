@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Data may stand in the line, behind it, or in both: what is behind goes before.
 func TestData(t *testing.T) {
-	behind := `{"text":"new","voice":{"name":"eva"}}`
+	behind := `{"text":"new","voice":{"name":"lark"}}`
 	for _, tc := range []struct{ name, stream, text string }{
 		{"line", `{"type":"synthesize","data":{"text":"old"}}` + "\n", "old"},
 		{"behind", fmt.Sprintf(`{"type":"synthesize","data_length":%d}`, len(behind)) + "\n" + behind, "new"},
@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q: %v", cut, err)
 		}
 	}
-	for _, data := range []string{`{"text":7}`, `{"voice":"eva"}`, `{"text_format":[]}`} {
+	for _, data := range []string{`{"text":7}`, `{"voice":"lark"}`, `{"text_format":[]}`} {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(data), &members); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ serve() { # name flags…
   fail "the server did not start"
 }
 
-serve open --voice-map openai=eva --wyoming 127.0.0.1:0
+serve open --voice-map openai=lark --wyoming 127.0.0.1:0
 export CLIENTS_URL=$url
 CLIENTS_WYOMING=$(sed -n 's/.*Wyoming listener on tcp:\/\/\([^ ,]*\).*/\1/p' "$work/open.log")
 export CLIENTS_WYOMING

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 
 from shared import FRAME, HELLO, KEY, LONG, NARROW_URL, TLS_URL, URL, decode, eventually, metric, quiet
 
-VOICE = "eva"
+VOICE = "lark"
 MULTI = "ws" + URL.removeprefix("http") + f"/v1/text-to-speech/{VOICE}/multi-stream-input?output_format=pcm_24000&seed=5"
 
 
@@ -95,7 +95,7 @@ class Convert(unittest.TestCase):
     def test_voices(self):
         names = [v.voice_id for v in self.client.voices.get_all().voices]
         self.assertEqual((names[0], "alloy" in names), (VOICE, True))
-        self.assertEqual([v.voice_id for v in self.client.voices.search(search="ev").voices], [VOICE])
+        self.assertEqual([v.voice_id for v in self.client.voices.search(search="lar").voices], [VOICE])
         self.assertEqual(self.client.voices.get(VOICE).name, VOICE)
 
     def test_async(self):

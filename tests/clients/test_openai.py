@@ -76,9 +76,9 @@ class Speech(unittest.TestCase):
 
     def test_headers(self):
         raw = self.client.audio.speech.with_raw_response.create(
-            model="gpt-4o-mini-tts", voice="eva", input=HELLO, response_format="pcm", extra_body={"seed": 77, "sample_rate": 16000})
+            model="gpt-4o-mini-tts", voice="lark", input=HELLO, response_format="pcm", extra_body={"seed": 77, "sample_rate": 16000})
         self.assertEqual(raw.headers["x-mynah-seed"], "77")
-        self.assertEqual(raw.headers["x-mynah-voice"], "eva")
+        self.assertEqual(raw.headers["x-mynah-voice"], "lark")
         self.assertEqual(raw.headers["x-mynah-sample-rate"], "16000")
         self.assertTrue(raw.headers["x-request-id"].startswith("req_"))
 
@@ -127,8 +127,8 @@ class Speech(unittest.TestCase):
         self.assertEqual(self.speak(response_format="pcm", speed=1.0).content, plain)
 
     def test_voices(self):
-        plain = self.speak(response_format="pcm", voice="eva").content
-        for voice in ("EVA", {"id": "eva"}, "nova", "default"):
+        plain = self.speak(response_format="pcm", voice="lark").content
+        for voice in ("LARK", {"id": "lark"}, "nova", "default"):
             with self.subTest(voice=voice):
                 self.assertEqual(self.speak(response_format="pcm", voice=voice).content, plain)
 
@@ -219,38 +219,38 @@ class Narrow(unittest.TestCase):
     def test_keys(self):
         for key in ("sk-wrong", "none", "sk-tes"):
             with client(NARROW_URL, key) as c, self.assertRaises(openai.AuthenticationError) as caught:
-                c.audio.speech.create(model="tts-1", voice="eva", input=HELLO)
+                c.audio.speech.create(model="tts-1", voice="lark", input=HELLO)
             self.assertEqual(caught.exception.code, "invalid_api_key")
             self.assertNotIn(key, str(caught.exception))
         for key in (KEY, "sk-other"):
             with client(NARROW_URL, key) as c:
-                self.assertGreater(len(c.audio.speech.create(model="tts-1", voice="eva", input=HELLO).content), 1000)
+                self.assertGreater(len(c.audio.speech.create(model="tts-1", voice="lark", input=HELLO).content), 1000)
 
     def test_openai_voice_without_a_map(self):
         with client(NARROW_URL, KEY) as c, self.assertRaises(openai.BadRequestError) as caught:
             c.audio.speech.create(model="tts-1", voice="alloy", input=HELLO)
         self.assertEqual(caught.exception.code, "voice_not_found")
-        self.assertIn("eva", str(caught.exception))
+        self.assertIn("lark", str(caught.exception))
 
     def test_queue_full(self):
         with client(NARROW_URL, KEY, max_retries=0) as c:
-            with c.audio.speech.with_streaming_response.create(model="tts-1", voice="eva", input=LONG) as held:
+            with c.audio.speech.with_streaming_response.create(model="tts-1", voice="lark", input=LONG) as held:
                 chunks = held.iter_bytes()  # which closes the answer when it is forgotten
                 next(chunks)
                 with self.assertRaises(openai.RateLimitError) as caught:
-                    c.audio.speech.create(model="tts-1", voice="eva", input=HELLO)
+                    c.audio.speech.create(model="tts-1", voice="lark", input=HELLO)
                 self.assertEqual(caught.exception.code, "queue_full")
                 self.assertGreater(int(caught.exception.response.headers["retry-after"]), 0)
 
     def test_the_client_tries_again(self):
         """It waits for as long as Retry-After says, and is served then."""
         with client(NARROW_URL, KEY, max_retries=5) as c:
-            with c.audio.speech.with_streaming_response.create(model="tts-1", voice="eva", input=LONG) as held:
+            with c.audio.speech.with_streaming_response.create(model="tts-1", voice="lark", input=LONG) as held:
                 chunks = held.iter_bytes()  # which closes the answer when it is forgotten
                 next(chunks)
                 letting_go = threading.Timer(1, held.close)
                 letting_go.start()
-                made = c.audio.speech.create(model="tts-1", voice="eva", input=HELLO, response_format="pcm")
+                made = c.audio.speech.create(model="tts-1", voice="lark", input=HELLO, response_format="pcm")
                 letting_go.join()
             self.assertGreater(len(made.content), 5 * FRAME)
 

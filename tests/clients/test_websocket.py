@@ -51,7 +51,7 @@ def over_http(text, **fields) -> bytes:
     """The same text by HTTP, in the layout of text in pieces."""
     body = {"seed": 5, "non_streaming_mode": False, **fields}
     with OpenAI(base_url=URL + "/v1", api_key="none") as c:
-        return c.audio.speech.create(model="tts-1", voice="eva", input=text, response_format="pcm", extra_body=body).content
+        return c.audio.speech.create(model="tts-1", voice="lark", input=text, response_format="pcm", extra_body=body).content
 
 
 class WebSocket(unittest.TestCase):
@@ -62,7 +62,7 @@ class WebSocket(unittest.TestCase):
         ws = self.enterContext(connect(address()))
         created = json.loads(ws.recv())
         self.assertEqual((created["type"], created["format"], created["sample_rate"]), ("session.created", "pcm", 24000))
-        ws.send(message("session.config", voice="eva", seed=5, **config))
+        ws.send(message("session.config", voice="lark", seed=5, **config))
         self.assertEqual(json.loads(ws.recv())["type"], "session.updated")
         return ws
 
@@ -187,7 +187,7 @@ class WebSocket(unittest.TestCase):
         async def one():
             async with connect_async(address()) as ws:
                 await ws.recv()
-                await ws.send(message("session.config", voice="eva", seed=5))
+                await ws.send(message("session.config", voice="lark", seed=5))
                 await ws.recv()
                 for word in HELLO.split(" "):
                     await ws.send(message("input.text", text=word if word == "Hello" else " " + word))

@@ -56,11 +56,11 @@ class Wyoming(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(Pong.from_event(await c.read_event()).text, "there?")
         (program,) = info.tts
         self.assertEqual((program.name, program.installed, program.supports_synthesize_streaming), ("mynah", True, True))
-        self.assertEqual((program.voices[0].name, program.voices[0].languages), ("eva", ["en"]))
+        self.assertEqual((program.voices[0].name, program.voices[0].languages), ("lark", ["en"]))
         self.assertEqual((info.asr, info.wake, info.satellite), ([], [], None))
 
     async def test_synthesize(self):
-        for voice in (None, SynthesizeVoice(name="eva"), SynthesizeVoice(language="en"), SynthesizeVoice(name="Alloy", speaker="x")):
+        for voice in (None, SynthesizeVoice(name="lark"), SynthesizeVoice(language="en"), SynthesizeVoice(name="Alloy", speaker="x")):
             async with client() as c:
                 await c.write_event(Synthesize(text=HELLO, voice=voice).event())
                 types, audio = await hear(c, AudioStop)
@@ -70,7 +70,7 @@ class Wyoming(unittest.IsolatedAsyncioTestCase):
 
     async def test_streaming(self):
         async with client() as c:
-            await c.write_event(SynthesizeStart(voice=SynthesizeVoice(name="eva")).event())
+            await c.write_event(SynthesizeStart(voice=SynthesizeVoice(name="lark")).event())
             first = "Once upon a time there was a bird that "
             await c.write_event(SynthesizeChunk(text=first).event())
             event = await c.read_event()  # before the text has ended

@@ -199,7 +199,7 @@ func TestWriteRefusesTokenizer(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "vocab.json") {
 		t.Errorf("got %v, wanted an error that names vocab.json", err)
 	}
-	cut := filepath.Join("..", "..", "internal", "voice", "eva")
+	cut := paritytest.VoiceDir(t)
 	err = c.write(t.TempDir(), cut, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), `added token 151644 is "", wanted "<|im_start|>"`) {
 		t.Errorf("got %v, wanted an error about the added token", err)

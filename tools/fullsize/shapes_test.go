@@ -26,7 +26,7 @@ func TestParityShapes(t *testing.T) {
 // TestVoiceShapes does the same for the built-in voice, whose codec is in bfloat16 and has other numbers of layers
 // and codebooks.
 func TestVoiceShapes(t *testing.T) {
-	dir := filepath.Join("..", "..", "internal", "voice", "eva")
+	dir := paritytest.VoiceDir(t)
 	model, codec := shapesOf(t, dir)
 	compareShapes(t, dir, ".", model.tensors(), safetensors.BF16)
 	compareShapes(t, dir, codecDir, codec.tensors(), safetensors.BF16)

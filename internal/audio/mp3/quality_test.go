@@ -35,14 +35,14 @@ func snr(samples []float32, decoded []float64) float64 {
 
 // speech is 1.8 seconds of the built-in voice at 24,000 Hz.
 func speech(t testing.TB) []float32 {
-	dir := filepath.Dir(paritytest.Voice(t, "eva.json"))
-	return paritytest.Open(t, dir, "eva.safetensors").F32(t, "0_non_streaming/waveform")
+	dir := filepath.Dir(paritytest.Voice(t, "english.json"))
+	return paritytest.Open(t, dir, "english.safetensors").F32(t, "0_non_streaming/waveform")
 }
 
-// TestSpeech bounds the error on speech; LAME 3.100 has 24 dB at 64 kbit/s.
+// TestSpeech bounds the error on speech. (Of another sample LAME 3.100 had 24 dB at 64 kbit/s, and this encoder 31.)
 func TestSpeech(t *testing.T) {
 	samples := speech(t)
-	for bitrate, least := range map[int]float64{16000: 9, 32000: 22, 64000: 31, 160000: 52} {
+	for bitrate, least := range map[int]float64{16000: 9, 32000: 19, 64000: 28, 160000: 47} {
 		got := snr(samples, decode(t, encode(t, Options{24000, bitrate}, samples)))
 		t.Logf("%d bit/s: %.1f dB", bitrate, got)
 		if got < least {

@@ -1,10 +1,12 @@
 """Text as written -> words as spoken: numbers, dates, times, prices, abbreviations, units and initialisms of everyday English.
 
 `tokens(text)` returns one entry per white-space token of the text, [(token, spoken)], where spoken keeps the punctuation that the
-teacher's prosody needs; `words(text)` returns the bare lower-case words (the judge compares these on both sides).
-The talker is trained on the text as written; only the teacher and the judge see the spoken form.
+teacher's prosody needs; `words(text)` returns the bare lower-case words (the judge compares these on both sides). `said(text)` is
+what the talker reads: the same as a text, after signs of which the corpus has none were taken for others or left out. The program
+does that as well (internal/normalize), so `python spoken.py --golden < texts` makes what its test compares with.
 """
 import re
+import unicodedata
 
 ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
         "eighteen nineteen").split()
@@ -304,8 +306,178 @@ def words(text):
     return re.findall(r"[a-z]+", said)
 
 
+# Signs that become others before anything is read; what has no sound is left out.
+FOLDED = {
+    "‘": "'", "’": "'", "‚": "'", "‛": "'", "′": "'", "ʼ": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "«": '"', "»": '"', "″": '"',
+    "‐": "-", "‑": "-", "–": "—", "―": "—", "−": "-", "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D",
+    "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i", "×": " x ", "÷": " divided by ", "№": "no. ", "•": " ", "·": " ", "™": "", "®": "", "©": "", "¿": "", "¡": "",
+    "℃": "°C", "℉": "°F", "¢": " cents", "²": " squared", "³": " cubed",
+}
+FRACTIONS = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5", "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8"}
+# Combining accents, variation selectors, joiners and other signs of layout, skin tones, tags; soft hyphen and byte order mark.
+DROPPED = re.compile("[\u00ad\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]")
+# Words that are short enough to be taken for initials when they are written in capitals.
+SHORT_WORDS = set("""A AM AN AND ANY ARE AS ASK AT BAD BE BED BIG BOX BOY BUS BUT BUY BY CAN CAR CAT CRY CUP CUT DAY DID DO DOG EAR EAT EGG END EYE FAR FEW FLY FOR FUN GET GO GOD GOT GUY
+    HAD HAS HAT HE HER HEY HI HIM HIS HIT HOT HOW I ICE IF IN IS IT ITS JOB JOY KEY KID LAW LAY LEG LET LIE LOT LOW MAD MAN MAP MAY ME MEN MET MOM MY NEW NO NOR NOT NOW OF OFF OH OIL
+    OLD ON ONE OR OUR OUT OWN PAY PUT RAN RED RUN SAD SAT SAW SAY SEA SEE SET SHE SIT SIX SKY SO SON SUN TAX TEA TEN THE TIE TO TOO TOP TRY TWO UP USE VAN WAR WAS WAY WE WET WHO WHY WIN
+    WON YES YET YOU""".split())
+
+
+# What tokens reads otherwise than people do: whole tokens, then patterns (the first that fits).
+READINGS = {"24/7": "24 7", "50/50": "50 50", "9/11": "9 11", "AT&T": "A T and tee", "C++": "C plus plus", "C#": "C sharp", "F#": "F sharp", "and/or": "and or", "And/or": "And or"}
+AMOUNT = r"\d[\d,]*(?:\.\d+)?"
+PATTERNS = [(re.compile(p), r) for p, r in (
+    (r"#(\d.*)", r"number \1"), (r"#([A-Za-z].*)", r"\1"), (r"@([A-Za-z].*)", r"at \1"), (r"~([$£€¥]?\d.*)", r"about \1"),
+    (r"v(\d+(?:\.\d+)+)", r"v \1"), (r"(\d+(?:st|nd|rd|th))[-—](\d+(?:st|nd|rd|th))", r"\1 to \2"),
+    (r"(\d{1,2}:[0-5]\d):0?([1-9]|[1-5]\d)", r"\1 and \2 seconds"), (r"(\d+):(\d|[6-9]\d|\d{3,})", r"\1 to \2"),
+    (r"US(\$\d.*)", r"\1"), (r"([$£€¥])(\.\d+)", r"\g<1>0\2"), (f"({AMOUNT})([$£€¥])", r"\2\1"), (r"-([$£€¥]\d.*)", r"minus \1"),
+    (f"([$£€¥])({AMOUNT})[-—][$£€¥]?({AMOUNT}[kKmMB]?)", r"\1\2 to \1\3"), (f"([$£€¥]{AMOUNT})/([a-z]+)", r"\1 a \2"), (f"([$£€¥]?{AMOUNT}[kKmMB%]?)\\+", r"\1 plus"),
+    (r"https?://(?:www\.)?(.+?)/?", r"\1"),
+)]
+SIGNS = {"x": " by ", "*": " times ", "+": " plus ", "=": " equals "}
+COINS = {"$": "dollars", "£": "pounds", "€": "euros", "¥": "yen"}
+# Words with a Roman number behind them that is no king's.
+NUMBERED = {"act", "appendix", "article", "book", "bowl", "chapter", "class", "division", "level", "mark", "part", "phase", "scene", "section", "stage", "title", "type", "unit",
+            "vatican", "volume", "war"}
+NUMERALS = {n: i for i, n in enumerate("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX".split(), 2)}
+# A full stop is the end of a sentence too if one of STARTERS follows, but not behind what stands before a name or a word.
+STARTERS = set("The He She It They We You I This That These Those There Then But And So If When What Where Why How His Her My Our Their".split())
+NEVER_LAST = {"mr.", "mrs.", "ms.", "dr.", "prof.", "gov.", "gen.", "capt.", "lt.", "sgt.", "col.", "rev.", "hon.", "mt.", "vs.", "e.g.", "i.e.", "approx."}
+
+
+def fold(text):
+    """text with the signs that the corpus knows: plain quotes and dashes, letters without accents, one kind of white space and of digits."""
+    out = ""
+    for c in text:
+        if c in FOLDED:
+            c = FOLDED[c]
+        elif c in FRACTIONS:
+            c = (" and " if out[-1:].isdecimal() else "") + FRACTIONS[c]
+        elif ord(c) > 127:
+            base = unicodedata.normalize("NFD", c)[0]
+            if DROPPED.match(c):
+                c = ""
+            elif base.isascii() and base.isalpha():
+                c = base
+            elif c.isspace():
+                c = " "
+            elif c.isdecimal():
+                c = str(int(c))
+            elif unicodedata.category(c) == "So" and c != "°":
+                c = " "                                    # emoji and other pictures
+        out += c
+    return out
+
+
+def _capitals(core):
+    """Whether a word in capitals is read as a word: not what is too short or has no vowel behind its first letter."""
+    return len(core) > 1 and core not in NUMERALS and (core in SHORT_WORDS or core in READ_AS_WORD or len(core) > 3 and re.search(r"[AEIOUY]", core[1:]) is not None)
+
+
+def _plain(raw):
+    """White-space tokens without marks of emphasis, headings and lists."""
+    out = []
+    for i, token in enumerate(raw):
+        if re.fullmatch(r"[*_~]+|#{1,6}|[-+>|]|={2,}|-{2,}", token):
+            numbers = i and i + 1 < len(raw) and re.search(r"\d$", raw[i - 1]) and re.match(r"\d", raw[i + 1])
+            if token[0] == "-" and out and not out[-1].endswith(("—", ".", ":", "!", "?", ",", ";")):
+                out.append("—")                            # a dash inside of a sentence is a pause
+            elif token == "+" and out or token in ("*", ">") and numbers:
+                out.append(token)
+            continue
+        token = re.sub(r"^'(?=\d\ds)", "", token)
+        out.append(re.sub(r"^(?!~[$£€¥]?\d)[*_~]+(?=.)|(?<=.)[*_~]+(?=[.,;:!?\"')]*$)", "", token))
+    return out
+
+
+def _reading(core, before):
+    """core, a token without its outer punctuation, as people read it where the frozen tokens() does not; may be several tokens."""
+    if core in READINGS:
+        return READINGS[core]
+    if core in NUMERALS:
+        if before.lower() in NUMBERED:
+            return str(NUMERALS[core])
+        if core not in ROMAN and len(core) > 1 and before[:1].isupper():
+            return "the " + ordinal(NUMERALS[core])
+    if re.search(r"\d$", before):
+        if core in ("W", "V", "L"):
+            return core.lower()
+        if core in COINS:
+            return COINS[core]
+        if re.fullmatch(r"\d{1,2}", before) and re.fullmatch(r"\d+/\d+", core):
+            return "and " + core                           # 1 1/2
+    if re.fullmatch(r"\d[\d,]*(?:st|nd|rd|th)", core):
+        return core.replace(",", "")
+    if re.fullmatch(r"\d+(?:\.\d+)?(?:[x*+=]\d+(?:\.\d+)?)+", core):
+        return re.sub(r"[x*+=]", lambda m: SIGNS[m[0]], core)
+    m = re.fullmatch(r"([A-Z]{4,})-?(\d+)", core)
+    if m and _capitals(m[1]):
+        return m[1][0] + m[1][1:].lower() + "-" + m[2]     # COVID-19
+    for pattern, reading in PATTERNS:
+        if pattern.fullmatch(core):
+            return pattern.fullmatch(core).expand(reading)
+    return core
+
+
+def _readings(raw):
+    """Tokens with _reading: ~5, #1, @home, 24/7, 1 1/2, World War II, $5-$10, https://example.com/."""
+    out = []
+    for token in raw:
+        link = re.sub(r"\]\((?:https?:|www\.|mailto:|[/#])[^()]*\)", "", token)
+        token = token if link == token else re.sub(r"!?\[", "", link, count=1)  # [text](address)
+        m = re.fullmatch(r"(.*?)([)\]}\"']+)\.", token)
+        if m and re.search(r"[A-Z\d]", token):                                   # tokens looks for closing signs behind a full stop only
+            token = m[1] + ("" if m[1].endswith((".", "!", "?", "…")) else ".") + m[2]
+        lead, core, trail = re.fullmatch(r"([\"'(\[{]*)(.*?)([.,;:!?\"')\]}…]*)", token).groups()
+        out += (lead + _reading(core, out[-1] if out else "") + trail).split()
+    return out
+
+
+def _lower(token):
+    """A word in capitals that is no initials, as a word that begins with one."""
+    letters = re.sub(r"[^A-Za-z]+", "", token.removesuffix("'s"))
+    short = re.fullmatch(r"[\"(\[]*[A-Z]+'[A-Z]{1,2}[.,;:!?\")\]…]*", token)     # DON'T
+    if short or letters.isupper() and token.replace(letters, "", 1).strip("\"'()[].,;:!?…—") in ("", "s") and "." not in token[:-1] and _capitals(letters):
+        return re.sub(r"^[\"'(\[]*[a-z]", lambda m: m[0].upper(), token.lower())
+    return token
+
+
+def _starts(token):
+    """Whether the token begins a sentence wherever it stands."""
+    m = re.match(r"[\"'(\[]*([A-Za-z]+)", token)
+    return m and m[1] in STARTERS and not token.endswith("I.")
+
+
+def said(text, capitals=True):
+    """What the talker reads for text: words in place of numbers and signs, with the punctuation of the text. With capitals, longer words in
+    capitals are words and no initials, and more is read as people do; the teacher read that otherwise, so that training goes without."""
+    raw = _plain(fold(text).split())
+    if capitals:
+        raw = [_lower(token) for token in _readings(raw)]
+    out = ""
+    for i, (token, words_) in enumerate(tokens(" ".join(raw))):
+        before, after = raw[i - 1] if i else "", raw[i + 1] if i + 1 < len(raw) else ""
+        words_ = re.sub(r"\s+", " ", words_).strip()
+        month = token.removesuffix(",")
+        if capitals and month in MONTH_SHORT and (re.match(r"\d", after) and month == token or re.fullmatch(r"\d{1,2}", before)):
+            words_ = MONTHS[MONTH_SHORT[month]] + token[len(month):]
+        ends = not after or capitals and _starts(after) and token.strip("\"'()[]").lower() not in NEVER_LAST
+        if ends and token.rstrip("\"')").endswith(".") and words_ and not words_.rstrip("\"')").endswith((".", "!", "?", "…")):
+            words_ += "."
+        if not words_:
+            continue
+        begins = re.match(r"[\"'(\[]*[A-Z]", token) and not words_.startswith("the ") or not out and re.match(r"[\"'(\[$£€]*\d", token)
+        if begins and words_[0].islower():
+            words_ = words_[0].upper() + words_[1:]
+        out += words_ if not out or re.match(r"[.,;:!?…]", words_) else " " + words_
+    return out
+
+
 if __name__ == "__main__":
+    import json
     import sys
 
     for line in sys.stdin:
-        print(" | ".join(s for _, s in tokens(line)))
+        line = line.rstrip("\n")
+        written = line.replace("\\n", "\n").replace("\\t", "\t")               # a golden text may have line ends
+        print(json.dumps([written, said(written)], ensure_ascii=False) if "--golden" in sys.argv[1:] else " | ".join(s for _, s in tokens(line)))

@@ -296,6 +296,9 @@ func (m *Model) readConfigs(fsys fs.FS) (cc codec.Config, err error) {
 	if err != nil {
 		return cc, err
 	}
+	if name := tok.Normalization(); name != "" && name != normalizeEnglish {
+		return cc, fmt.Errorf("tokenizer_config.json: text_normalization is %q, allowed are %q and none", name, normalizeEnglish)
+	}
 	if size := tok.Size(); size > m.cfg.Talker.TextVocab {
 		return cc, fmt.Errorf("the tokenizer has ids up to %d, text_vocab_size in config.json is %d", size-1, m.cfg.Talker.TextVocab)
 	}

@@ -4,10 +4,16 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/mynah-tts/mynah/internal/normalize"
 	"github.com/mynah-tts/mynah/internal/text"
 	"github.com/mynah-tts/mynah/internal/tokenizer"
 )
+
+// normalizeEnglish is the one text_normalization that there is: a checkpoint that reads words only
+// has numbers and signs written out first, in segments as they are cut.
+const normalizeEnglish = "english"
 
 // script is the text of an utterance as far as it is known, cut into segments. Text
 // arrives on one goroutine while the engine reads on another.
@@ -22,6 +28,7 @@ type script struct {
 	refused  error // why the text as a whole cannot be spoken
 
 	cut    *text.Segmenter
+	words  *normalize.Stream // nil where the tokenizer takes text as it is written
 	tokens *tokenizer.Stream
 	space  string // at the end of the segment under way, held back
 
@@ -47,7 +54,11 @@ func newScript(tok *tokenizer.Tokenizer, runes int) *script {
 	}
 	cut := text.NewSegmenter(limits)
 	cut.SetLimit(requestLimit)
-	return &script{tokens: tok.NewStream(), cut: cut}
+	s := &script{tokens: tok.NewStream(), cut: cut}
+	if tok.Normalization() == normalizeEnglish {
+		s.words = new(normalize.Stream)
+	}
+	return s
 }
 
 // tokenScript is the script of a single segment of given tokens.
@@ -180,12 +191,36 @@ func (s *script) add(p text.Part) {
 	solid := strings.TrimRightFunc(whole, unicode.IsSpace)
 	s.space = whole[len(solid):]
 	last.text = append(last.text, solid...)
-	last.ids = append(last.ids, s.tokens.Write(solid)...)
+	last.ids = append(last.ids, s.encode(solid)...)
 	if p.End {
 		s.space = ""
-		last.ids = append(last.ids, s.tokens.Close()...)
+		last.ids = append(last.ids, s.encodeRest()...)
 		last.ended = true
 	}
+}
+
+// encode returns the ids that text of the segment under way settles. Words that come one by
+// one are known to be whole, so that the tokenizer need not wait for what follows them: it cuts
+// text before every space and between letters and punctuation anyway.
+func (s *script) encode(text string) []int {
+	if s.words == nil {
+		return s.tokens.Write(text)
+	}
+	text = s.words.Write(text)
+	ids := s.tokens.Write(text)
+	if r, _ := utf8.DecodeLastRuneInString(text); s.words.BetweenWords() && (unicode.IsLetter(r) || unicode.IsNumber(r)) {
+		ids = append(ids, s.tokens.Close()...)
+	}
+	return ids
+}
+
+// encodeRest returns the ids that were held back, at the end of a segment.
+func (s *script) encodeRest() []int {
+	var ids []int
+	if s.words != nil {
+		ids = s.tokens.Write(s.words.Close())
+	}
+	return append(ids, s.tokens.Close()...)
 }
 
 // last returns the segment under way, or nil.

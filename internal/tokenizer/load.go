@@ -103,6 +103,8 @@ type loader struct {
 	added  []addedToken
 	byID   map[int]int    // id -> place in added
 	byText map[string]int // content -> place in added
+
+	normalization string
 }
 
 // oddToken is a token of the vocabulary that is not written in the byte alphabet.
@@ -230,11 +232,16 @@ func (l *loader) vocabAndMerges(vocab, merges string) error {
 	return nil
 }
 
-// config reads the added tokens of tokenizer_config.json.
+// config reads the added tokens of tokenizer_config.json, and how text is written for it.
 func (l *loader) config(doc string) error {
 	r := &jsonReader{file: configFile, data: doc}
 	r.object(func(key string, _ int) {
-		if key != "added_tokens_decoder" {
+		switch key {
+		case "text_normalization":
+			l.normalization = r.str()
+			return
+		case "added_tokens_decoder":
+		default:
 			r.skip()
 			return
 		}
@@ -314,7 +321,7 @@ func (l *loader) add(r *jsonReader, tok addedToken, at int) {
 
 // build checks the parts against each other and lays them out.
 func (l *loader) build() (*Tokenizer, error) {
-	t := &Tokenizer{rank: l.rank, made: l.made, added: make(map[string]int, len(l.added)),
+	t := &Tokenizer{rank: l.rank, normalization: l.normalization, made: l.made, added: make(map[string]int, len(l.added)),
 		cache: &wordCache{seed: maphash.MakeSeed()}}
 	for b, r := range byteToRune {
 		id, ok := l.ids[string(r)]

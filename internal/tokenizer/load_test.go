@@ -90,13 +90,16 @@ func TestLoadMore(t *testing.T) {
 	files := map[string]string{jsonFile: deriveJSON(t, mapFS(smallFiles()), true)}
 	files[jsonFile] = strings.Replace(files[jsonFile], toJSON(Pattern), toJSON(swappedPattern), 1)
 	n := small(t).Size()
-	files[configFile] = fmt.Sprintf(`{"other": [1, {"a": null}], "added_tokens_decoder": {"%d": {"content": "<é>", "normalized": true}, "%d": {"content": "<tts>"}}}`, n+5, n-2)
+	files[configFile] = fmt.Sprintf(`{"other": [1, {"a": null}], "text_normalization": "english", "added_tokens_decoder": {"%d": {"content": "<é>", "normalized": true}, "%d": {"content": "<tts>"}}}`, n+5, n-2)
 	tok, err := Load(mapFS(files))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := words(tok, tok.Encode("a<e\u0301><tts>")); !reflect.DeepEqual(got, []string{"a", "<é>", "<tts>"}) {
 		t.Errorf("%q", got)
+	}
+	if got := tok.Normalization(); got != "english" {
+		t.Errorf("normalization %q", got)
 	}
 	if _, ok := tok.Token(n + 2); ok || tok.Size() != n+6 {
 		t.Errorf("size %d, wanted %d with a hole", tok.Size(), n+6)

@@ -16,7 +16,14 @@ type Tokenizer struct {
 	raw    matcher           // added tokens that are found in the text as it is
 	normed matcher           // added tokens that are found in the text in NFC
 	cache  *wordCache
+
+	normalization string
 }
+
+// Normalization names how text is to be written before it is encoded: text_normalization in
+// tokenizer_config.json, a key of ours that the reference ignores. It is "" for text as it is, which is
+// what published checkpoints want. Encode and Stream leave it to the caller.
+func (t *Tokenizer) Normalization() string { return t.normalization }
 
 // Size is one more than the largest id; an embedding table needs that many rows.
 func (t *Tokenizer) Size() int { return len(t.end) }

@@ -46,7 +46,7 @@ def build():
     added = {str(len(vocab) + i): dict(content=s, lstrip=False, normalized=False, rstrip=False, single_word=False, special=True) for i, s in enumerate(SPECIAL)}
     config = dict(add_bos_token=False, add_prefix_space=False, added_tokens_decoder=added, additional_special_tokens=SPECIAL[1:], bos_token=None,
                   clean_up_tokenization_spaces=False, eos_token="<|im_end|>", errors="replace", model_max_length=32768, pad_token="<|endoftext|>", split_special_tokens=False,
-                  tokenizer_class="Qwen2Tokenizer", unk_token=None, processor_class="Qwen3TTSProcessor")
+                  tokenizer_class="Qwen2Tokenizer", unk_token=None, processor_class="Qwen3TTSProcessor", text_normalization="english")
     with open(os.path.join(folder, "tokenizer_config.json"), "w", encoding="utf-8") as f:
         json.dump(config, f, indent=1)
     letters = sum(len(t) for t in texts[:2000])

@@ -2,6 +2,7 @@
 
     python archive.py save [--weights EXPORT]     # WORK -> archive/ beside this file
     python archive.py load                        # archive/ -> WORK, for what is not there yet
+    python archive.py check                       # whether corpus.jsonl is the text of the codes
 
 archive/corpus.npz has the codes of the whole corpus with phone labels, owners and sentence ids (7 MB for 10 hours), archive/codebooks.npz what they
 mean; `corpus.py` makes the text again, to the byte. With --weights, archive/weights/ has the exported checkpoint of that moment in compact form,
@@ -9,7 +10,9 @@ from which `load` makes talker.pt and decoder.pt: training goes on from there wi
 Speech and features are not kept: only the codec's training needs them, and `synth.py` makes them again.
 """
 import argparse
+import collections
 import glob
+import itertools
 import json
 import os
 import shutil
@@ -75,6 +78,30 @@ def load_corpus():
     print(f"archive: {made} shards made of {len(whole['shards'])}")
 
 
+def check(every=20):
+    """Compares the phones of the corpus text with the labels of the codes: sources that differ give another text, and a training on that learns nothing."""
+    import phonemes
+
+    sounds = set(phonemes.LABELS)
+    with open(paths.file("corpus", "corpus.jsonl"), encoding="utf-8") as f:
+        lines = [json.loads(x) for x in f]
+    seen, wrong = collections.Counter(), collections.Counter()
+    for path in sorted(glob.glob(paths.file("codes", "[0-9]*.npz"))):
+        shard, begin = np.load(path), 0
+        for end, i in zip(shard["ends"], shard["ids"]):
+            told, begin = [phonemes.LABELS[x] for x in shard["label"][begin:end].reshape(-1)], end
+            if i % every:
+                continue
+            heard = "".join(a for a, _ in itertools.groupby(x for x in told if x in sounds and x != "pause"))
+            meant = "".join(a for a, _ in itertools.groupby(c for c in phonemes.of_text(lines[i]["text"])[0] if c in sounds))
+            seen[lines[i]["kind"]] += 1
+            wrong[lines[i]["kind"]] += not meant.startswith(heard[:-2])       # the last sound of some is too soft to have a frame
+    bad = {kind: f"{n} of {seen[kind]}" for kind, n in wrong.items() if n > 0.02 * seen[kind] + 1}
+    if bad:
+        raise SystemExit(f"archive: corpus.jsonl is not the text of the codes: {bad}; SOURCES.md says which files it is made of")
+    print(f"archive: {sum(seen.values())} sentences looked at, {sum(wrong.values())} unlike their text")
+
+
 def load_weights():
     import torch
     from safetensors.torch import load_file
@@ -108,7 +135,7 @@ def load_weights():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("save", "load"))
+    parser.add_argument("what", choices=("save", "load", "check"))
     parser.add_argument("--weights", metavar="EXPORT", help="the folder that export.py wrote")
     args = parser.parse_args()
     if args.what == "save":
@@ -116,6 +143,8 @@ if __name__ == "__main__":
         save_corpus()
         if args.weights:
             save_weights(args.weights, steps_done())
+    elif args.what == "check":
+        check()
     else:
         load_corpus()
         load_weights()

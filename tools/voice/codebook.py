@@ -147,6 +147,13 @@ def encode_shard(shard, books):
     return torch.stack(codes, 1).numpy().astype(np.uint8)
 
 
+def silence(books):
+    """Codes [16] of a frame without sound; what its pitch codes say is not heard."""
+    from features import FLOOR
+
+    return encode_shard(dict(mel=np.full((ROWS, MELS), np.log(FLOOR)), pitch=np.zeros(ROWS), ends=[1]), books)[0]
+
+
 def decode_mel(codes, books, groups=GROUPS):
     """Log-mel [4 T, 80] that the first groups of codes [T, 16] say."""
     table = entries(books)

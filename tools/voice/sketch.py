@@ -1,12 +1,16 @@
 """Stage 3b: features of further sentences without their sound, about seven times cheaper than speech.
 
-    python sketch.py fit STEPS                     # learns log-mel from the teacher's inner features, WORK/sketch/reader.pt
+    python sketch.py fit STEPS                     # learns log-mel from the teacher's inner features and speech, WORK/sketch/reader.pt
+    python sketch.py fit-codes STEPS [--sentences N]    # the same from codes that were made before, where no speech is at hand
     python sketch.py run RANK WORLD [--limit K]    # WORK/features/NNNN.npz of shards that have no speech
 
 Nine tenths of the teacher's work turn its inner features (512 numbers, 80 times a second) into samples. The codec needs samples of an hour or
 two only; the talker needs codes, and those need log-mel, pitch and labels. Pitch and labels come with the inner features; a small
 convolutional reader learns the log-mel from the hours that were spoken in full. The teacher is deterministic, so there is little
 to guess. Rows are 60 samples apart, so that frames may begin at any multiple of 60.
+
+Codes say the log-mel too, but for what their levels leave (0.15 in the mean, without a bias). So the reader of a work folder that is gone comes
+back from the archive: where a sentence's frames begin is found by its labels, to 60 samples.
 """
 import argparse
 import glob
@@ -23,7 +27,7 @@ import paths
 import phonemes
 from features import FLOOR, HOP, MELS, labels, log_mel
 from synth import FRAME, LEAD, SHARD, SYMBOLS, TAIL, claim
-from teacher import DURATIONS, PITCH, VOCAB
+from teacher import DURATION_HOP, DURATIONS, PITCH, VOCAB
 from teacher_torch import FEATURES
 
 STEP = 300                    # samples of one inner feature
@@ -32,6 +36,8 @@ PHASES = STEP // GRID
 SEED = 21
 CROP = 64                     # features of a training crop
 BATCH = 12
+LOUD_FLOOR, LOUD_SHARE = 0.5, 0.02     # of loud(); with EARLY and LATE the starts and ends of speech agree in the median
+EARLY, LATE = 0, 0                     # samples by which the window of a row makes it heard before speech begins and after it ends
 
 
 class Front:
@@ -60,21 +66,21 @@ class Front:
 
 
 class Reader(nn.Module):
-    """[B, T, 514] (features, log pitch, voiced) -> [B, T * PHASES, MELS + 1]: log-mel and log peak level of rows centred on multiples of GRID."""
+    """[B, T, 514] (features, log pitch, voiced) -> [B, T * PHASES, MELS]: log-mel of rows centred on multiples of GRID."""
 
     def __init__(self, width=320):
         super().__init__()
         self.norm = nn.LayerNorm(514)
         self.first = nn.Conv1d(514, width, 5, padding=2)
         self.blocks = nn.ModuleList([nn.Sequential(nn.GELU(), nn.Conv1d(width, width, 5, padding=2), nn.GELU(), nn.Conv1d(width, width, 1)) for _ in range(3)])
-        self.last = nn.Linear(width, PHASES * (MELS + 1))
+        self.last = nn.Linear(width, PHASES * MELS)
 
     def forward(self, x):
         x = self.first(self.norm(x).transpose(1, 2))
         for block in self.blocks:
             x = x + block(x)
         x = self.last(F.gelu(x).transpose(1, 2))
-        return x.reshape(x.shape[0], -1, MELS + 1) - 7.0
+        return x.reshape(x.shape[0], -1, MELS) - 7.0
 
 
 def inputs(features, pitch):
@@ -83,10 +89,14 @@ def inputs(features, pitch):
 
 
 def rows_of(audio):
-    """[B, n * GRID] -> [B, n, MELS + 1], row k centred on sample k * GRID + GRID / 2."""
-    mel = log_mel(audio, hop=GRID)
-    peak = F.max_pool1d(F.pad(audio.abs()[:, None], (210, 210)), 480, GRID)[:, :, :mel.shape[2]]
-    return torch.cat([mel, peak.clamp(min=1e-4).log()], 1).transpose(1, 2)
+    """[B, n * GRID] -> [B, n, MELS], row k centred on sample k * GRID + GRID / 2."""
+    return log_mel(audio, hop=GRID).transpose(1, 2)
+
+
+def loud(rows):
+    """Indexes of the rows [n, MELS] that are heard: their magnitude over all bands is above a floor, and above a share of the loudest row's."""
+    level = np.exp(rows).sum(1)
+    return np.flatnonzero(level > max(LOUD_FLOOR, LOUD_SHARE * level.max())) if level.max() > 4 * LOUD_FLOOR else np.zeros(0, int)
 
 
 def cached_front(name, front, lines):
@@ -142,7 +152,7 @@ def fit(steps):
         x, piece, sure = crop(item, 0, n)
         with torch.inference_mode():
             gap = (reader(x[None])[0] - true_rows([piece])[0]).abs()[sure]
-        return float(gap[:, :MELS].mean()), float(gap[:, MELS].mean())
+        return float(gap.mean())
 
     began = time.time()
     for step in range(steps):
@@ -163,8 +173,87 @@ def fit(steps):
         nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         opt.step()
         if (step + 1) % 100 == 0 or step + 1 == steps:
-            gaps = np.mean([error(h) for h in held], 0)
-            print(f"step {step + 1} {time.time() - began:.0f} s training {float(loss.detach()):.3f} held-out log-mel {gaps[0]:.3f} level {gaps[1]:.3f}", flush=True)
+            print(f"step {step + 1} {time.time() - began:.0f} s training {float(loss.detach()):.3f} held-out log-mel {np.mean([error(h) for h in held]):.3f}", flush=True)
+            torch.save(reader.state_dict(), path + ".tmp")
+            os.replace(path + ".tmp", path)
+
+
+def edges(heard):
+    """(start, stop) in the teacher's samples of an utterance whose rows `heard` are loud."""
+    return (heard[0] * GRID + EARLY - LEAD) // GRID * GRID, heard[-1] * GRID - LATE + TAIL
+
+
+def begins(steps, phones, label):
+    """The teacher's sample at which an utterance with labels [4 T] begins: the middle of all multiples of GRID that give these labels, None without one."""
+    names, index = list(VOCAB), {c: i for i, c in enumerate(phonemes.LABELS)}
+    which = np.repeat(np.arange(len(steps)), steps)
+    marks = np.array([p >= 0 and names[p] in "ˈˌ" for p in phones])
+    of = np.array([index.get(names[p], 0) if p >= 0 else 0 for p in phones])
+    of = np.where(marks, np.r_[of[1:], 0], of)[which]                          # stress marks belong to the sound that follows
+    starts = np.arange(-60, 250) * GRID
+    centre = starts[:, None] + HOP // 2 + np.arange(len(label)) * HOP
+    at = centre // DURATION_HOP
+    told = np.where((centre >= 0) & (at < len(of)), of[np.clip(at, 0, len(of) - 1)], 0)
+    wrong = (told != label).sum(1)
+    best = np.flatnonzero(wrong == wrong.min())
+    return None if wrong.min() > 1 or len(best) > 8 else int(starts[best[len(best) // 2]])
+
+
+def fit_codes(steps, sentences):
+    import codebook
+
+    torch.manual_seed(SEED)
+    with open(paths.file("corpus", "corpus.jsonl"), encoding="utf-8") as f:
+        lines = [json.loads(x) for x in f]
+    front, books, data, missed, seconds = Front(), codebook.read(), [], 0, 0.0
+    files = sorted(glob.glob(paths.file("codes", "[0-9]*.npz")))
+    for path in files[::max(1, len(files) * SHARD // sentences)]:
+        shard, begin = np.load(path), 0
+        for end, i in zip(shard["ends"], shard["ids"]):
+            said, _ = phonemes.of_text(lines[i]["text"])
+            inner, durations, pitch = front(said, lines[i]["voice"])
+            start = begins(durations, [-1, *(SYMBOLS[c] for c in said), -1], shard["label"][begin:end].reshape(-1))
+            mel = codebook.decode_mel(torch.from_numpy(shard["codes"][begin:end].astype(np.int64)), books).numpy()
+            begin = end
+            row = (0 if start is None else start + HOP // 2 + np.arange(len(mel)) * HOP) // GRID
+            if start is None or not ((row >= 0) & (row < len(inner) * PHASES))[:-12].all():
+                missed += 1
+                continue
+            inside = (row >= 0) & (row < len(inner) * PHASES)
+            data.append((inputs(inner, pitch), row[inside], mel[inside].astype(np.float32), start, len(mel)))
+            seconds += len(mel) * HOP / 24000
+    held, data = data[::25], [d for k, d in enumerate(data) if k % 25]
+    print(f"sketch: {len(data)} utterances, {seconds / 60:.1f} minutes, {missed} whose beginning was not found", flush=True)
+    reader, sizes = Reader(), np.array([len(d[0]) for d in data], float)
+    opt = torch.optim.AdamW(reader.parameters(), 1e-3, weight_decay=1e-2)
+    path, began = os.path.join(paths.folder("sketch"), "reader.pt"), time.time()
+    for step in range(steps):
+        rng = np.random.default_rng((SEED, step))
+        xs, rows, mels = [], [], []
+        for b, k in enumerate(rng.choice(len(data), BATCH, p=sizes / sizes.sum())):
+            x, row, mel, _, _ = data[k]
+            first = int(rng.integers(0, max(1, len(x) - CROP)))
+            piece = x[first:first + CROP]
+            xs.append(torch.cat([piece, torch.zeros(CROP - len(piece), 514)]))
+            # The crop's edges lack what the convolutions would see beyond them.
+            near = (row >= (first + (12 if first else 0)) * PHASES) & (row < (first + len(piece) - (12 if first + CROP < len(x) else 0)) * PHASES)
+            rows.append(row[near] - first * PHASES + b * CROP * PHASES)
+            mels.append(mel[near])
+        for g in opt.param_groups:
+            g["lr"] = 1e-3 * min(1, (step + 1) / 50) * max(0.03, 1 - step / steps)
+        y = reader(torch.stack(xs)).reshape(-1, MELS)
+        loss = (y[torch.from_numpy(np.concatenate(rows))] - torch.from_numpy(np.concatenate(mels))).abs().mean()
+        opt.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        opt.step()
+        if (step + 1) % 100 == 0 or step + 1 == steps:
+            with torch.inference_mode():
+                told = [reader(h[0][None])[0].numpy() for h in held]
+            gap = np.mean([np.abs(t[h[1]] - h[2]).mean() for t, h in zip(told, held)])
+            ends = [(edges(loud(t)), h) for t, h in zip(told, held) if len(loud(t))] or [((0, 0), held[0])]
+            print(f"step {step + 1} {time.time() - began:.0f} s training {float(loss.detach()):.3f} held-out log-mel {gap:.3f}; start off by {np.percentile([e[0] - h[3] for e, h in ends], [10, 50, 90])} samples, "
+                  f"frames by {np.percentile([-(-(e[1] - e[0]) // FRAME) - h[4] / 4 for e, h in ends], [10, 50, 90])}", flush=True)
             torch.save(reader.state_dict(), path + ".tmp")
             os.replace(path + ".tmp", path)
 
@@ -187,18 +276,15 @@ def run(rank, world, limit):
             said, own = phonemes.of_text(line["text"])
             inner, durations, pitch = front(said, line["voice"])
             rows = reader(inputs(inner, pitch)[None])[0].numpy()
-            level = np.exp(rows[:, MELS])
-            loud = np.flatnonzero(level > max(0.012, 0.02 * level.max()))
-            if not len(loud) or level.max() < 0.02:
+            heard = loud(rows)
+            if not len(heard):
                 print(f"sketch: sentence {line['id']} gave no sound; left out", flush=True)
                 continue
-            # A row's level looks 240 samples ahead and back.
-            start = ((loud[0] * GRID + 240 - LEAD) // GRID) * GRID
-            stop = loud[-1] * GRID - 240 + TAIL
+            start, stop = edges(heard)
             frames = -(-(stop - start) // FRAME)
             centre = (start + HOP // 2 + np.arange(frames * 4) * HOP) // GRID
             inside = (centre >= 0) & (centre < len(rows)) & (centre * GRID < stop)
-            mel = np.where(inside[:, None], rows[np.clip(centre, 0, len(rows) - 1), :MELS], np.log(FLOOR))
+            mel = np.where(inside[:, None], rows[np.clip(centre, 0, len(rows) - 1)], np.log(FLOOR))
             mels.append(np.maximum(mel, np.log(FLOOR)).astype(np.float16))
             ends.append(frames * FRAME + (ends[-1] if ends else 0))
             phones.append([-1, *(SYMBOLS[c] for c in said), -1])
@@ -221,9 +307,15 @@ def run(rank, world, limit):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("fit", "run"))
+    parser.add_argument("what", choices=("fit", "fit-codes", "run"))
     parser.add_argument("numbers", nargs="+", type=int)
     parser.add_argument("--limit", type=int, default=10 ** 9)
+    parser.add_argument("--sentences", type=int, default=2000)
     args = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
-    fit(args.numbers[0]) if args.what == "fit" else run(args.numbers[0], args.numbers[1], args.limit)
+    if args.what == "fit":
+        fit(args.numbers[0])
+    elif args.what == "fit-codes":
+        fit_codes(args.numbers[0], args.sentences)
+    else:
+        run(args.numbers[0], args.numbers[1], args.limit)

@@ -10,10 +10,12 @@ WORLD processes share a step when MYNAH_VOICE_WORLD is set and each is started w
 batch and of Muon's matrices. Two processes do 1.9 times the steps of one (LOG.md, session 5).
 """
 import argparse
+import functools
 import glob
 import json
 import os
 import random
+import re
 import time
 
 import numpy as np
@@ -22,8 +24,10 @@ import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
 
+import codebook
 import paths
 import phonemes
+import spoken
 import tokenizer as tok
 from muon import RANK, WORLD, Muon
 from talker_model import ENTRIES, GROUPS, IDS, TEACHER, Layer, Talker, config, prompt
@@ -31,21 +35,28 @@ from train_codec import HELD_EVERY
 
 SEED = 3
 STREAMING = 0.5
+DELAY = 2                    # silent frames before an utterance of the streaming layout, in which its text gets ahead: a word cannot be begun by its first letters alone
 AUTO = 0.1                   # samples without a language tag
 POSITIONS = int(os.environ.get("MYNAH_VOICE_ROWS", 3200)) // WORLD      # of a batch, padding included
 NEAR = 4                     # groups that make speech understood (codebook.py hear): the predictor learns them in every step, from all frames,
 WHOLE_EVERY, WHOLE_SHARE = 2, 0.16           # and all 16 every so many steps, from a share of the frames
 NEAR_TRUNK, WHOLE_TRUNK = 0.5, 0.25          # of the predictor's gradient that reach the trunk: what few frames say is mostly noise
-WRONG_FRAMES, WRONG_CODES = 0.12, 0.05       # share of frames, and of single codes, exchanged in the input
+WRONG_FRAMES, WRONG_CODES = 0.06, 0.03       # share of frames, and of single codes, exchanged in the input
+OWN = 0.75                   # of the utterances hear some of their frames as the model itself says them,
+OWN_FRAMES = (0.3, 1.0)      # this share of them, drawn anew for each;
+OWN_HEAT = 0.6               # drawn at this temperature
+OWN_CODES = 0.5              # of the frames whose residual groups are learned after codes of the model's own
 WEIGHTS = torch.tensor([0.8, 0.4, 0.4, 0.25, 0.2, *[0.12] * 10])        # of groups 1 .. 15 in the loss; codebook.GROUPS_OF says what they hold
 SIDES = torch.tensor([0.6, 0.3, 0.3])        # of groups 1 .. 3 as the helper reads them off the trunk
 LABELS = len(phonemes.LABELS)
 ROWS = 4                     # of 20 ms in a frame
 MUON_RATE, ADAM_RATE = 0.02, 2e-3
+WARM = 80                    # steps in which a fresh optimizer's rate rises, and what fresh helpers tell the trunk
 
 
 def load():
-    """Utterances {id, text, speaker, codes, label, owner} of all code shards."""
+    """Utterances {id, text, words, speaker, codes, label, owner} of all code shards: the text as the program has it read (spoken.said), and the token of the
+    written text that each of its words says."""
     with open(paths.file("corpus", "corpus.jsonl"), encoding="utf-8") as f:
         lines = [json.loads(x) for x in f]
     out = []
@@ -53,27 +64,53 @@ def load():
         shard, begin = np.load(path), 0
         codes, label, owner = shard["codes"], shard["label"], shard["owner"]
         for end, i in zip(shard["ends"], shard["ids"]):
-            out.append(dict(id=int(i), text=lines[i]["text"], speaker=TEACHER[lines[i]["voice"]], codes=codes[begin:end].astype(np.int64), label=label[begin:end].astype(np.int64),
+            text, words = read(lines[i]["text"])
+            out.append(dict(id=int(i), text=text, words=words, speaker=TEACHER[lines[i]["voice"]], codes=codes[begin:end].astype(np.int64), label=label[begin:end].astype(np.int64),
                             owner=owner[begin:end]))
             begin = end
     return out
+
+
+@functools.cache
+def read(text):
+    """(text as words, as the program has it read, and of each of its words the token of text that it says). What spoken.said does beyond spoken.tokens
+    is for texts that the corpus has not, and the teacher read this."""
+    out, words = "", []
+    for i, (token, told) in enumerate(spoken.tokens(spoken.fold(text))):
+        told = " ".join(told.split())
+        if not told:
+            continue
+        if told[0].islower() and (re.match(r"[\"'(\[]*[A-Z]", token) and not told.startswith("the ") or not out and re.match(r"[\"'(\[$£€]*\d", token)):
+            told = told[0].upper() + told[1:]
+        joined = out and told[0] in ".,;:!?…"
+        out += told if joined or not out else " " + told
+        words += [i] * (len(told.split()) - bool(joined))
+    if text.endswith(".") and out[-1:].isalpha():
+        out += "."
+    return out, words
 
 
 NO_WORD = (-9, 0.0, 0.0)
 MARGIN = 0.2                 # of a word: letters are not spread over it as evenly as its sounds
 
 
-def spans(text, offsets):
-    """(word, begin, end) of each token: the white-space word it belongs to and which part of its letters it is, 0 .. 1."""
+def spans(text, offsets, words):
+    """(token, begin, end) of each text token: the token of the written text that it says (words has it of each word of text) and which part of its
+    letters, 0 .. 1."""
     begins = [0, *(i + 1 for i, c in enumerate(text) if c == " ")]
     ends = [*(b - 1 for b in begins[1:]), len(text)]
+    first, last = {}, {}
+    for w, owner in enumerate(words):
+        first.setdefault(owner, begins[w])
+        last[owner] = ends[w]
     out = []
     for a, e in offsets:
         w = text.count(" ", 0, max(e, 1))
         if e > 0 and text[e - 1] == " ":
             w -= 1
-        size = max(1, ends[w] - begins[w])
-        out.append((w, max(0, a - begins[w]) / size, (e - begins[w]) / size))
+        owner = words[w]
+        size = max(1, last[owner] - first[owner])
+        out.append((owner, max(0, a - first[owner]) / size, (e - first[owner]) / size))
     return out
 
 
@@ -96,9 +133,18 @@ class Sampler:
     def __init__(self):
         self.plain, self.special = tok.load()
         self.loose, _ = tok.load(0.08)
+        self.silence = codebook.silence(codebook.read()).astype(np.int64)
         self.role = [self.special["<|im_start|>"], *self.plain.encode("assistant\n").ids]
         self.vocab = max(self.special.values()) + 1
         assert len(self.role) == 3, "assistant must be one token"
+
+    def later(self, u):
+        """The utterance after DELAY frames of silence at its first pitch."""
+        quiet = np.repeat(self.silence[None], DELAY, 0)
+        pitch = [g for g, what in enumerate(codebook.GROUPS_OF) if isinstance(what, int)]
+        quiet[:, pitch] = u["codes"][0, pitch]
+        before = lambda rows, value: np.concatenate([np.full((DELAY, ROWS), value, rows.dtype), rows])
+        return dict(u, codes=np.concatenate([quiet, u["codes"]]), label=before(u["label"], 0), owner=before(u["owner"], -1))
 
     def sample(self, u, training):
         text = u["text"]
@@ -106,15 +152,17 @@ class Sampler:
             pick = random.random()
             text = text[:-1].lower() if pick < 0.08 else text[:-1] if pick < 0.13 else text
         encoded = (self.loose if training else self.plain).encode(text)
-        spoken = spans(text, encoded.offsets)
+        said_by = spans(text, encoded.offsets, u["words"])
         streaming = training and random.random() < STREAMING
+        if streaming:
+            u = self.later(u)
         rows_text, rows_codec, trail = prompt(encoded.ids, self.special, self.role, u["speaker"], streaming, training and random.random() < AUTO)
         n, first = len(u["codes"]), len(rows_text) - 1
         if streaming:
-            rows_word = [NO_WORD] * first + spoken[:1]
-            follow_word = spoken[1:] + [NO_WORD]
+            rows_word = [NO_WORD] * first + said_by[:1]
+            follow_word = said_by[1:] + [NO_WORD]
         else:
-            rows_word = [NO_WORD] * (len(rows_text) - len(spoken) - 2) + spoken + [NO_WORD] * 2
+            rows_word = [NO_WORD] * (len(rows_text) - len(said_by) - 2) + said_by + [NO_WORD] * 2
             follow_word = []
         pad = self.special["<tts_pad>"]
         follow = (trail + [pad] * n)[:n]
@@ -149,9 +197,45 @@ class Sampler:
                     codes=tensor(np.concatenate(codes)), label=tensor(np.concatenate(label)), guide=tensor(np.concatenate(guide)))
 
 
-def embed(model, b, training):
-    """Input rows. In training some frames and single codes are exchanged for others: the model learns to go on after a mistake, and to read the text
-    rather than to guess from the sound before."""
+def spectra(codes, books):
+    """What the spectral codes of frames [N, GROUPS] say of their halves, [N, 2, axes] in the space of the codebooks."""
+    z = torch.zeros(len(codes), 2, books.shape[2], device=codes.device)
+    for g, what in enumerate(codebook.GROUPS_OF):
+        if not isinstance(what, int):
+            z[:, what[0]] += books[what[1]][codes[:, g]]
+    return z
+
+
+def reconsider(codes, near, books):
+    """Frames [N, GROUPS] whose first groups are near [N, up to 4] and whose finer ones make up for that as well as they can, and the best code of each
+    group after what the frame has before it. A level of the codebooks holds what those before it left over: after another code another one is right."""
+    left, said, best = spectra(codes, books), codes.clone(), codes.clone()
+    for g, what in enumerate(codebook.GROUPS_OF):
+        if isinstance(what, int):
+            continue
+        half, level = what
+        best[:, g] = codebook.nearest(left[:, half], books[level])
+        said[:, g] = near[:, g] if g < near.shape[1] else best[:, g]
+        left[:, half] -= books[level][said[:, g]]
+    return said, best
+
+
+@torch.no_grad()
+def own_frames(model, b, books):
+    """The frames [N, GROUPS] of a batch as the model says them after the true ones, with the best codes after each of theirs: what it
+    hears when it speaks by itself, where nobody corrects it."""
+    draw = lambda logits: torch.multinomial(F.softmax(logits / OWN_HEAT, -1), 1)[:, 0]
+    h, _, _ = model.trunk(embed(model, b, False))
+    flat = h.reshape(-1, h.shape[-1])[b["where"]]
+    first = draw(model.codec_head(flat)[:, :ENTRIES])
+    said, _ = reconsider(b["codes"], first[:, None], books)
+    rest = model.predictor(flat, said[:, :NEAR])
+    return reconsider(b["codes"], torch.stack([first, *(draw(rest[:, g]) for g in range(NEAR - 1))], 1), books)
+
+
+def embed(model, b, training, own=None):
+    """Input rows. In training some frames are those that the model says itself, and some frames and single codes are exchanged for others: the model
+    learns to go on after a mistake, and to read the text rather than to guess from the sound before."""
     table = model.text_table()
     x = F.embedding(b["text"].clamp(min=0), table) * (b["text"] >= 0)[..., None]
     x = x + model.model.codec_embedding(b["codec"].clamp(min=0)) * (b["codec"] >= 0)[..., None]
@@ -159,6 +243,10 @@ def embed(model, b, training):
     if training:
         n = len(frames)
         at = frames.device
+        if own is not None:
+            utterance = b["where"] // b["text"].shape[1]
+            share = torch.empty(len(b["text"]), device=at).uniform_(*OWN_FRAMES) * (torch.rand(len(b["text"]), device=at) < OWN)
+            frames = torch.where(torch.rand(n, 1, device=at) < share[utterance][:, None], own, frames)
         other = frames[torch.randint(n, (n,), device=at)]
         frames = torch.where((torch.rand(n, 1, device=at) < WRONG_FRAMES) | (torch.rand(n, GROUPS, device=at) < WRONG_CODES), other, frames)
     return x.index_put((b["is_frame"],), x[b["is_frame"]] + model.frame(frames))
@@ -173,27 +261,34 @@ class Helpers(nn.Module):
         self.sides = nn.Linear(width, len(SIDES) * ENTRIES)
 
 
-def residual(model, flat, codes, trunk, drop):
-    """Cross-entropy of each residual group; flat [N, d] are hidden states, codes [N, groups], trunk is the share of the gradient that flat gets."""
+def residual(model, flat, codes, target, trunk, drop):
+    """Cross-entropy of each residual group; flat [N, d] are hidden states, codes and target [N, groups] what was said and what is right after it, trunk is
+    the share of the gradient that flat gets."""
     hidden = flat.detach() + trunk * (flat - flat.detach())
     rest = model.predictor(hidden, codes, drop)
-    return F.cross_entropy(rest.reshape(-1, ENTRIES), codes[:, 1:].reshape(-1), reduction="none").view(len(flat), -1).mean(0)
+    return F.cross_entropy(rest.reshape(-1, ENTRIES), target[:, 1:].reshape(-1), reduction="none").view(len(flat), -1).mean(0)
 
 
-def losses(model, helpers, b, training, drop, whole=True):
-    """(code 0, each residual group, phones, sides, guide, share of codes 0 that are right); in training without whole only the near groups."""
-    h, scores, middle = model.trunk(embed(model, b, training), drop)
+def losses(model, helpers, b, training, drop, whole=True, own=None, helped=1.0):
+    """own is what own_frames returned, helped how much of the helpers' gradient reaches the trunk. (code 0, each residual group, phones, sides, guide, share of codes 0 that are right); in training without whole only the near groups."""
+    h, scores, middle = model.trunk(embed(model, b, training, own and own[0]), drop)
     known = b["target"] >= 0
-    logits, target = model.codec_head(h[known]), b["target"][known]
-    first = F.cross_entropy(logits, target)
+    logits, wanted = model.codec_head(h[known]), b["target"][known]
+    first = F.cross_entropy(logits, wanted)
     flat = h.reshape(-1, h.shape[-1])[b["where"]]
+    codes = target = b["codes"]
     if training:
-        each = residual(model, flat, b["codes"][:, :NEAR], NEAR_TRUNK, drop)
+        if own:
+            mine = torch.rand(len(flat), 1, device=flat.device) < OWN_CODES
+            codes, target = torch.where(mine, own[0], codes), torch.where(mine, own[1], target)
+        each = residual(model, flat, codes[:, :NEAR], target[:, :NEAR], NEAR_TRUNK, drop)
         if whole:
             few = torch.randperm(len(flat), device=flat.device)[:max(16, int(len(flat) * WHOLE_SHARE))]
-            each = torch.cat([each, residual(model, flat[few], b["codes"][few], WHOLE_TRUNK, drop)[NEAR - 1:]])
+            each = torch.cat([each, residual(model, flat[few], codes[few], target[few], WHOLE_TRUNK, drop)[NEAR - 1:]])
     else:
-        each = residual(model, flat, b["codes"], 0, drop)
+        each = residual(model, flat, codes, target, 0, drop)
+    part = lambda x: x.detach() + helped * (x - x.detach())
+    middle, flat = part(middle), part(flat)
     phone = F.cross_entropy(helpers.phones(middle.reshape(-1, middle.shape[-1])[b["where"]]).view(-1, LABELS), b["label"].reshape(-1))
     sides = F.cross_entropy(helpers.sides(flat).view(-1, ENTRIES), b["codes"][:, 1:1 + len(SIDES)].reshape(-1), reduction="none").view(-1, len(SIDES)).mean(0)
     guide = torch.zeros((), device=h.device)
@@ -204,7 +299,7 @@ def losses(model, helpers, b, training, drop, whole=True):
         for s in scores:
             s = s[row, step].masked_fill(future, -1e4)
             guide = guide + (torch.logsumexp(s, 1) - torch.logsumexp(s.masked_fill(~b["guide"], -1e4), 1))[seen].mean() / len(scores)
-    return first, each, phone, sides, guide, (logits.argmax(1) == target).float().mean()
+    return first, each, phone, sides, guide, (logits.argmax(1) == wanted).float().mean()
 
 
 def share(tensors):
@@ -243,7 +338,7 @@ def main():
     inside = set(map(id, of_predictor))
     muons, adam = [Muon([w for w in matrices if id(w) not in inside]), Muon(of_predictor)], torch.optim.AdamW(others, ADAM_RATE, betas=(0.9, 0.98), weight_decay=0.0)
     average = {k: v.clone() for k, v in model.state_dict().items()}
-    step, path = 0, os.path.join(paths.folder("talker"), "talker.pt")
+    step, new, path = 0, 0, os.path.join(paths.folder("talker"), "talker.pt")
     if os.path.exists(path):
         saved = torch.load(path, weights_only=False, map_location=place)
         model.load_state_dict(saved["model"])
@@ -253,6 +348,9 @@ def main():
             adam.load_state_dict(saved["adam"])
             for muon, state in zip(muons, saved["muon"]):
                 muon.state = {shape: m.to(place) for shape, m in state.items()}
+            new = saved.get("new", 0)
+        else:
+            new = step
         print(f"talker: goes on from step {step}", flush=True)
     random.seed(SEED + step + 1000003 * RANK)
     torch.manual_seed(SEED + step + 1000003 * RANK)
@@ -279,7 +377,7 @@ def main():
             yield from out
 
     def save():
-        torch.save(dict(model=model.state_dict(), helpers=helpers.state_dict(), adam=adam.state_dict(), muon=[m.state for m in muons], average=average, step=step, config=model.c), path + ".tmp")
+        torch.save(dict(model=model.state_dict(), helpers=helpers.state_dict(), adam=adam.state_dict(), muon=[m.state for m in muons], average=average, step=step, new=new, config=model.c), path + ".tmp")
         os.replace(path + ".tmp", path)
 
     def check():
@@ -296,14 +394,18 @@ def main():
                 print(f"{name} step {step} " + " ".join(f"{n} {v:.3f}" for n, v in zip(("first", "rest", "phone", "right", "g1", "g2", "g3", "g7", "g15"), np.mean(sums, 0))), flush=True)
 
     began, spent, first_step, shown, rows, source = time.time(), time.process_time(), step, {}, 0, batches()
+    books = codebook.read()["spectrum"].to(place)
     weights, side_weights = WEIGHTS.to(place), SIDES.to(place)
     while step < args.steps and time.time() - began < args.minutes * 60:
         progress = step / args.steps
-        rate = args.rate * min(1, (step + 1) / 60) * (1 if progress < args.flat else max(0.03, (1 - progress) / (1 - args.flat)))
+        begun = min(1, (step - new + 1) / WARM)
+        rate = args.rate * begun * (1 if progress < args.flat else max(0.03, (1 - progress) / (1 - args.flat)))
         b = sampler.collate([sampler.sample(u, True) for u in next(source)])
         rows += b["text"].numel()
+        model.eval()
+        own = own_frames(model, b, books)
         model.train()
-        first, each, phone, sides, guide, right = losses(model, helpers, b, True, args.drop, step % WHOLE_EVERY == 0)
+        first, each, phone, sides, guide, right = losses(model, helpers, b, True, args.drop, step % WHOLE_EVERY == 0, own, begun)
         loss = first + phone + 0.4 * guide + (sides * side_weights).sum() + (each * weights[:len(each)]).sum()
         shows = dict(first=first, right=right, side=sides[0], phone=phone, guide=guide, g1=each[0], g2=each[1], g3=each[2])
         if len(each) == GROUPS - 1:

@@ -60,13 +60,14 @@ func (s *Server) batch(w *response, r *http.Request) error {
 	}
 	defer release()
 	defer heard()
-	items, err := s.readBatch(body)
+	items, unknown, err := readBatch(body)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := s.work(r.Context())
 	defer cancel()
 	info(r).add(slog.Int("items", len(items)))
+	nameIgnored(w, unknown)
 	for _, item := range items {
 		s.addText(r, fmt.Sprintf("input_%d", item.Index), item.fields.Input)
 	}
@@ -90,11 +91,12 @@ func (s *Server) batch(w *response, r *http.Request) error {
 	return err
 }
 
-// readBatch reads the items, each over the fields of the batch.
-func (s *Server) readBatch(body []byte) ([]*batchItem, error) {
-	all, err := members(body)
-	if err != nil {
-		return nil, err
+// readBatch reads the items, each over the fields of the batch. unknown are names that are no
+// fields, of all of them.
+func readBatch(body []byte) (items []*batchItem, unknown []string, err error) {
+	all, refused := members(body)
+	if refused != nil {
+		return nil, nil, refused
 	}
 	var raw json.RawMessage
 	var defaults []member
@@ -103,27 +105,38 @@ func (s *Server) readBatch(body []byte) ([]*batchItem, error) {
 		case "items":
 			raw = m.value
 		case "input":
-			return nil, invalid(m.name, "it belongs to the items of a batch")
+			return nil, nil, invalid(m.name, "it belongs to the items of a batch")
 		default:
 			defaults = append(defaults, m)
 		}
 	}
 	base := &speechRequest{}
 	if err := base.readFields(defaults); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	told := map[string]bool{}
+	note := func(q *speechRequest) {
+		for _, name := range q.unknown {
+			if !told[name] {
+				unknown, told[name] = append(unknown, name), true
+			}
+		}
+		q.unknown = nil
+	}
+	note(base)
 	var list []json.RawMessage
 	if kindOf(raw) != "a list" || json.Unmarshal(raw, &list) != nil {
-		return nil, wrongType("items", raw, "a list of objects")
+		return nil, nil, wrongType("items", raw, "a list of objects")
 	}
 	if len(list) == 0 || len(list) > BatchItems {
-		return nil, invalid("items", "%d of them, allowed are 1 to %d", len(list), BatchItems)
+		return nil, nil, invalid("items", "%d of them, allowed are 1 to %d", len(list), BatchItems)
 	}
-	items := make([]*batchItem, len(list))
 	for i, value := range list {
-		items[i] = readItem(i, value, base)
+		item := readItem(i, value, base)
+		items = append(items, item)
+		note(&item.fields)
 	}
-	return items, nil
+	return items, unknown, nil
 }
 
 func readItem(index int, value json.RawMessage, base *speechRequest) *batchItem {
@@ -317,7 +330,7 @@ func (b *batchWriter) Write(p []byte) (n int, err error) {
 		wrote, err := b.w.Write(p[n:min(n+pieceBytes, len(p))])
 		n += wrote
 		if err != nil {
-			return n, &connectionError{err}
+			return n, err
 		}
 		if b.w.blocked-b.heard > b.most {
 			return n, &slowError{slowLag}

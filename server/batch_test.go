@@ -46,6 +46,16 @@ func (r *running) batch(body string) batchAnswer {
 	return a
 }
 
+// A misspelled field is no field, and told, once for all items.
+func TestBatchNamesIgnoredFields(t *testing.T) {
+	r := start(t, Options{})
+	resp := r.post(batchPath, `{"voise":"ryan","items":[{"input":"One.","respnse_format":"wav","voise":"x"},{"input":"Two.","respnse_format":"wav"},{"input":"x","a b":1,"input":"y"},{"input":"Four.","stream":true}]}`)
+	read(t, resp)
+	if got := resp.Header.Get(headerIgnored); resp.StatusCode != 200 || got != "voise, respnse_format, stream" {
+		t.Errorf("status %d, ignored %q", resp.StatusCode, got)
+	}
+}
+
 func TestBatch(t *testing.T) {
 	r := start(t, Options{})
 	a := r.batch(`{"response_format":"pcm","voice":"vivian","items":[

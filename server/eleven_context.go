@@ -58,7 +58,7 @@ func (x *elevenContext) settle(all []member) *Error {
 	speed, first := cmp.Or(p.speed, 1), cmp.Or(x.params.speed, 1)
 	switch {
 	case p.inactivity != x.params.inactivity: // it is the connection's
-		return invalid("inactivity_timeout", "%v after the query said %v", p.inactivity, x.params.inactivity)
+		return invalid("inactivity_timeout", "%v, it is %v on this connection: the query alone sets it", p.inactivity, x.params.inactivity)
 	case x.settled && speed != first:
 		return invalid("voice_settings.speed", "%g after the first message said %g", speed, first)
 	case x.settled && p.form != x.params.form:

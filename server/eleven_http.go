@@ -135,7 +135,7 @@ func (s *Server) elevenVoice(w *response, r *http.Request) error {
 		}
 	}
 	return &Error{Status: http.StatusNotFound, Type: typeInvalid, Param: "voice_id", Code: "voice_not_found",
-		Message: "voice_id: " + quoted(name) + ", GET /v1/voices lists those that there are"}
+		Message: "voice_id: " + quoted(name) + ", GET /v1/voices lists those that there are" + hintVoiceMap}
 }
 
 // elevenVoiceEntries are all voices: those that are kept, also under a mapped name, are

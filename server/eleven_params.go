@@ -35,8 +35,8 @@ const (
 	elevenMostLatency = 4
 )
 
-// elevenNormalizations are the values of apply_text_normalization. Our models read
-// numbers themselves, so that none changes anything.
+// elevenNormalizations are the values of apply_text_normalization. How numbers are read is
+// the checkpoint's matter, so that none changes anything.
 var elevenNormalizations = []string{"auto", "on", "off"}
 
 // elevenQuery are the parameters of queries. Others are not used.

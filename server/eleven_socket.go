@@ -40,7 +40,8 @@ type elevenSession struct {
 	engine   Engine
 	multi    bool
 	params   elevenParams
-	admitted bool // the client has shown its key; of the reader's goroutine
+	refused  *Error // what is wrong with params, for a client that has shown its key
+	admitted bool   // the client has shown its key; of the reader's goroutine
 	shown    chan struct{}
 
 	// mu goes before growingText.mu and outbox.mu.
@@ -100,11 +101,11 @@ func (c *elevenSession) run(r *http.Request) error {
 			err = asError(failed)
 		}
 	}
-	c.params = params
-	if !c.multi { // a context's own time is as long
+	c.params, c.refused = params, err
+	if !c.multi && err == nil { // a context's own time is as long
 		c.patient = params.inactivity
 	}
-	if err != nil {
+	if err != nil && c.admitted { // others are not to read which voices there are
 		c.finish(closedBy(err))
 	}
 	return c.serve()
@@ -229,7 +230,7 @@ func (c *elevenSession) admit(m elevenMessage) *Error {
 	}
 	c.admitted, c.most = true, c.limits.BodyBytes
 	close(c.shown)
-	return nil
+	return c.refused
 }
 
 // say gives text to a context, a new one if there is none of the name. mu is held.
@@ -400,7 +401,11 @@ func (c *elevenSession) idle() time.Duration {
 
 // idled ends a connection on which nothing happens.
 func (c *elevenSession) idled() {
-	e := closedBy(errElevenTimeout)
+	late := *errElevenTimeout
+	if c.multi {
+		late.Message = "no context was open for " + c.patient.String()
+	}
+	e := closedBy(&late)
 	e.drop = true
 	c.finish(e)
 }

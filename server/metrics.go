@@ -91,8 +91,8 @@ func newMetrics(s *Server) *metrics {
 	}
 	m.requests.open = f.NewGauge(prometheus.GaugeOpts{Namespace: "mynah", Name: "open_http_requests", Help: "Requests of any kind that are being answered."})
 	m.requests.total = f.NewCounterVec(counter("http_requests_total", "Answers by route, method and status."), []string{"route", "method", "status"})
-	m.ttfa = f.NewHistogramVec(histogram("ttfa_seconds", "From a request's arrival to its first audio, by transport.", ttfaBuckets), []string{"transport"})
-	m.gap = f.NewHistogram(histogram("frame_gap_seconds", "Between one frame of an utterance and the next, each 0.08 s of audio.", frameBuckets))
+	m.ttfa = f.NewHistogramVec(histogram("ttfa_seconds", "From a request's arrival, or from when an utterance's turn came and there was text, to its first audio, by transport.", ttfaBuckets), []string{"transport"})
+	m.gap = f.NewHistogram(histogram("frame_gap_seconds", "What the engine took from one frame of an utterance to the next, each 0.08 s of audio. Waits for text and for the client do not count.", frameBuckets))
 	m.rtf = f.NewHistogram(histogram("rtf_ratio", "Computing time of an utterance over the length of its audio; below 1 is faster than real time. Waits for a place, for text and for the client do not count.", rtfBuckets))
 	m.queued = f.NewHistogram(histogram("queue_seconds", "Time that an utterance waited for a place.", ttfaBuckets))
 	m.audio = f.NewCounter(counter("audio_seconds_total", "Audio that was produced."))

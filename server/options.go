@@ -1,9 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +46,9 @@ type Options struct {
 	// add to them and remove from them.
 	Kept *voices.Store
 
-	// Voices maps names that clients use to the checkpoint's: {"alloy": "ryan"}.
-	Voices map[string]string
+	// Voices maps names that clients use, in any case, to the checkpoint's: {"alloy": "ryan"}.
+	Voices  map[string]string
+	spelled map[string]string // how the names of Voices were given, by those in lower case
 
 	// Format is the response_format of requests that name none; "mp3" if empty.
 	Format string
@@ -96,22 +100,35 @@ func (o Options) prepare() (Options, error) {
 			return o, optionErrorf("origin %q, %s", origin, problem)
 		}
 	}
-	mapped := map[string]string{}
-	for from, to := range o.Voices {
-		if strings.EqualFold(from, allOpenAI) {
-			for _, name := range OpenAIVoices {
+	err = o.foldVoices()
+	return o, err
+}
+
+// foldVoices puts the names of Voices into lower case, and remembers how they were spelled:
+// some clients look for the very ids that they have built in.
+func (o *Options) foldVoices() error {
+	mapped, spelled := map[string]string{}, map[string]string{}
+	for _, from := range slices.Sorted(maps.Keys(o.Voices)) {
+		name := strings.ToLower(from)
+		if other := spelled[name]; other != "" {
+			return optionErrorf("voice map: %q and %q are the same name", other, from)
+		}
+		mapped[name], spelled[name] = o.Voices[from], from
+	}
+	if to := mapped[allOpenAI]; to != "" {
+		delete(mapped, allOpenAI)
+		for _, name := range OpenAIVoices {
+			if mapped[name] == "" { // names of their own go before
 				mapped[name] = to
 			}
 		}
 	}
-	for from, to := range o.Voices { // names of their own go before
-		if !strings.EqualFold(from, allOpenAI) {
-			mapped[strings.ToLower(from)] = to
-		}
-	}
-	o.Voices = mapped
-	return o, nil
+	o.Voices, o.spelled = mapped, spelled
+	return nil
 }
+
+// spelling is a name of Voices as clients are shown it.
+func (o *Options) spelling(name string) string { return cmp.Or(o.spelled[name], name) }
 
 // IsLoopback reports whether an address that a listener is bound to is reached from
 // this machine alone.

@@ -22,7 +22,7 @@ type utterance struct {
 	start     synth.Start
 	ttfa      time.Duration // until the first audio was there
 	audio     atomic.Int64  // nanoseconds of audio that were given to the sink, which may change the tempo
-	last      time.Time     // of the last frame
+	last      time.Time     // since when the next frame is waited for; 0 if that may be for text
 	unsettled func() bool   // or nil: tells that the text still arrives, so that frames may wait for it
 	frames    int           // of speech that came from the engine
 }
@@ -69,6 +69,7 @@ func (u *utterance) copy(stream Stream, sink audio.Sink) (synth.Done, error) {
 			if err := sink.Write(e.PCM); err != nil {
 				return synth.Done{}, err
 			}
+			u.awaitFrame()
 		case synth.Done:
 			return e, nil
 		}
@@ -81,10 +82,18 @@ func (u *utterance) frame() {
 	if u.ttfa == 0 {
 		u.ttfa = now.Sub(u.received)
 		u.server.metrics.firstAudio(u.transport, u.ttfa)
-	} else if u.unsettled == nil || !u.unsettled() {
+	} else if !u.last.IsZero() {
 		u.server.metrics.gap.Observe(now.Sub(u.last).Seconds())
 	}
-	u.last = now
+}
+
+// awaitFrame begins the wait for the next frame, now that the client has taken the last one.
+// It counts unless it may be for text: also if that was all there when the frame came.
+func (u *utterance) awaitFrame() {
+	u.last = time.Time{}
+	if u.unsettled == nil || !u.unsettled() {
+		u.last = time.Now()
+	}
 }
 
 // speech counts a frame of speech, not the silence between segments.

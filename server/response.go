@@ -83,7 +83,9 @@ func (w *response) timed(write func() error) error {
 	}
 	began := time.Now()
 	w.deadline(began.Add(w.timeout))
-	w.err = write()
+	if err := write(); err != nil {
+		w.err = &connectionError{err}
+	}
 	w.deadline(time.Time{})
 	w.blocked += time.Since(began)
 	return w.err

@@ -108,6 +108,13 @@ func (s *Server) answer(h handler) http.Handler {
 // fail answers with an error if nothing was sent, and breaks the connection off
 // otherwise: a body that ends properly would look complete.
 func (s *Server) fail(w *response, r *http.Request, err error) {
+	var broken *connectionError
+	if errors.As(err, &broken) { // whoever does not take an answer, or its end, is no failure of ours
+		err = why(r.Context(), err)
+		if slow, isSlow := asSlow(err); isSlow {
+			s.metrics.slowClient(slow)
+		}
+	}
 	info(r).err = err
 	if w.hijacked {
 		return

@@ -163,7 +163,7 @@ func (a *answer) speak(ctx context.Context, engine Engine, request synth.Request
 func (a *answer) Write(p []byte) (int, error) {
 	a.begin()
 	if err := a.send(p); err != nil {
-		return 0, &connectionError{err}
+		return 0, err
 	}
 	// Whatever waits in sockets and proxies counts as heard.
 	heard := a.encoding.heard(time.Duration(a.audio.Load()))

@@ -109,6 +109,10 @@ func (s *Server) voice(q *speechRequest, info synth.Info) (string, *Error) {
 // shownVoices is how many names a refusal lists.
 const shownVoices = 32
 
+// hintVoiceMap is the way out for clients that have names built in: OpenAI's, or ids of
+// ElevenLabs.
+const hintVoiceMap = "; other names can be given to them with --voice-map"
+
 // unknownVoice refuses a name that no voice has.
 func (s *Server) unknownVoice(name string, info synth.Info) *Error {
 	names := s.voiceNames(info)
@@ -121,8 +125,8 @@ func (s *Server) unknownVoice(name string, info synth.Info) *Error {
 		e = invalid("voice", "%s, no voices are kept yet: POST /v1/audio/voices keeps one", quoted(name))
 	case len(names) == 0:
 		e = invalid("voice", "%s, this checkpoint (%s) has no preset voices: leave it out, or send %q", quoted(name), taskOf(info), noVoice)
-	case slices.Contains(OpenAIVoices, strings.ToLower(name)):
-		e.Message += "; OpenAI's names can be given to them with --voice-map"
+	default:
+		e.Message += hintVoiceMap
 	}
 	e.Code = codeVoiceNotFound
 	return e
@@ -144,7 +148,7 @@ func (s *Server) ownNames(info synth.Info) []string {
 	names := slices.Clone(info.Speakers)
 	for _, from := range slices.Sorted(maps.Keys(s.opts.Voices)) {
 		if preset(info, from) == "" {
-			names = append(names, from)
+			names = append(names, s.opts.spelling(from))
 		}
 	}
 	return names

@@ -82,7 +82,8 @@ func (s *Server) presetEntries(info synth.Info) []voiceEntry {
 			if found := preset(info, to); found != "" {
 				to = found
 			}
-			entries = append(entries, voiceEntry{ID: from, Name: from, Kind: kindAlias, Of: to})
+			name := s.opts.spelling(from)
+			entries = append(entries, voiceEntry{ID: name, Name: name, Kind: kindAlias, Of: to})
 		}
 	}
 	return entries

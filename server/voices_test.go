@@ -213,6 +213,7 @@ func TestUploadRefusals(t *testing.T) {
 		{"long description", []any{"name", "b", "file", clip, "description", strings.Repeat("x", 1001)}, 400, "description", "invalid_value", "1001 characters"},
 		{"terminal in consent", []any{"name", "b", "file", clip, "consent", "\x1b[31m"}, 400, "consent", "invalid_value", "control character"},
 		{"switch", []any{"name", "b", "file", clip, "replace", "maybe"}, 400, "replace", "invalid_value", `"maybe", allowed are true and false`},
+		{"all parts", slices.Repeat([]any{"x", "y"}, formParts), 400, "name", "missing_field", "missing"},
 		{"many parts", slices.Repeat([]any{"x", "y"}, formParts+1), 400, "", "invalid_body", "over 32 parts"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

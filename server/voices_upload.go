@@ -249,7 +249,7 @@ func (s *Server) jsonUploadBytes() int64 {
 func (v *voiceUpload) readForm(body io.Reader, boundary string, most int64) error {
 	watched := &endWatcher{r: body, end: []byte("--" + boundary + "--")}
 	form := multipart.NewReader(watched, boundary)
-	for range formParts {
+	for range formParts + 1 { // the last finds the end
 		part, err := form.NextRawPart()
 		switch {
 		case err == io.EOF && !watched.seen: // within the header of a part

@@ -265,6 +265,7 @@ func (c *session) takeText() (*turn, *Error) {
 		growingText: growingText{most: c.limits.InputRunes, touched: time.Now()},
 		utterance:   utterance{server: c.server, transport: "websocket"}, heard: make(chan struct{}, 1),
 	}
+	t.unsettled = t.growing
 	t.ctx, t.cancel = context.WithCancel(c.ctx)
 	c.count++
 	c.turns = append(c.turns, t)

@@ -229,16 +229,13 @@ func (b *bracket) copy(stream Stream, sink audio.Sink) (synth.Done, error) {
 	}
 }
 
-// frame encodes a frame. Waiting for text or for the client does not count as a gap
-// between frames.
+// frame encodes a frame.
 func (b *bracket) frame(e synth.Audio, sink audio.Sink) error {
 	t := b.turn
 	if !b.open { // silence before a sentence
 		b.start("")
 	}
-	if ended, _ := t.state(); ended || t.ttfa == 0 {
-		t.utterance.frame()
-	}
+	t.utterance.frame()
 	t.speech(e)
 	if e.Codes != nil {
 		b.frames++
@@ -248,7 +245,7 @@ func (b *bracket) frame(e synth.Audio, sink audio.Sink) error {
 	b.computing = e.Computing
 	t.audio.Add(int64(time.Duration(len(e.PCM)) * time.Second / time.Duration(b.session.model.SampleRate)))
 	err := sink.Write(e.PCM)
-	t.last = time.Now()
+	t.awaitFrame()
 	return err
 }
 

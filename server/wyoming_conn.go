@@ -278,7 +278,7 @@ func (c *wyomingConn) begin(said wyoming.Synthesize, text string) (*wyomingUtter
 	}
 	u := &wyomingUtterance{
 		conn:        c,
-		utterance:   utterance{server: c.server, transport: "wyoming", received: time.Now()},
+		utterance:   utterance{server: c.server, transport: "wyoming"},
 		growingText: growingText{most: c.limits.InputRunes, touched: time.Now()},
 	}
 	u.unsettled = u.growing

@@ -90,6 +90,7 @@ func (u *wyomingUtterance) run() error {
 	defer u.cancel()
 	defer u.watch(u.conn.limits.TextTimeout, u.expire)()
 	u.waited = u.conn.waited()
+	u.received = time.Now() // its turn came: text was waited for until now
 	in := &requestInfo{id: newID("req_")}
 	done, err := u.utter()
 	u.detach()

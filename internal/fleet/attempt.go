@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -205,7 +207,11 @@ func (a *attempt) handIn(record *batch.Record, to batch.Files) error {
 		err = a.upload(to.Part, r.Part)
 	}
 	if err == nil {
-		err = a.publish(r)
+		if err = a.publish(r); errors.Is(err, nats.ErrMaxPayload) {
+			if err = a.setAside(r); err == nil {
+				err = a.publish(r)
+			}
+		}
 	}
 	if err != nil {
 		a.link.drop(a.hurry, r)
@@ -213,9 +219,6 @@ func (a *attempt) handIn(record *batch.Record, to batch.Files) error {
 	var large *largeError
 	if errors.As(err, &large) {
 		return a.fail(a.order.Digest, large.Error())
-	}
-	if errors.Is(err, nats.ErrMaxPayload) {
-		return a.fail(a.order.Digest, fmt.Sprintf("its record is larger than a message of the NATS server (max_payload is %d bytes)", a.link.conn.MaxPayload()))
 	}
 	if err != nil {
 		return a.undone(err)
@@ -236,7 +239,25 @@ func (a *attempt) measure(path, suffix string) (object, error) {
 	if err != nil {
 		return object{}, batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))
 	}
-	return object{Name: fmt.Sprintf("%s.%d.%s%s", a.job, a.index, rand.Text(), suffix), Bytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return object{Name: a.objectName(suffix), Bytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+func (a *attempt) objectName(suffix string) string {
+	return fmt.Sprintf("%s.%d.%s%s", a.job, a.index, rand.Text(), suffix)
+}
+
+// setAside puts a result's record into the object store: it has the times of each segment, so that
+// it may not fit into a message where its order did.
+func (a *attempt) setAside(r *resultMessage) error {
+	data, err := json.Marshal(r.Record)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	r.Record, r.Aside = nil, object{Name: a.objectName(".record"), Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+	return a.link.persistFor(a.hurry, transferTime(r.Aside.Bytes), func(ctx context.Context) error {
+		return a.link.put(ctx, r.Aside.Name, bytes.NewReader(data))
+	})
 }
 
 // largeError says that files do not fit into the bucket, also when nothing else is there.
@@ -253,8 +274,8 @@ func (a *attempt) fits(bytes int64) error {
 		if err != nil {
 			return err
 		}
-		// A chunk takes some 100 bytes more, the message that describes the file some 500.
-		if most := info.Config.MaxBytes; most > 0 && bytes+bytes/1000+2000 > most {
+		// A chunk takes some 130 bytes more, the message that describes the file some 500.
+		if most := info.Config.MaxBytes; most > 0 && bytes+bytes/a.link.chunk()*130+2000 > most {
 			return &largeError{bytes, most}
 		}
 		return nil

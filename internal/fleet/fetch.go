@@ -1,12 +1,11 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,6 +42,11 @@ func (q *Queue) file(ctx context.Context, from object, path string) error {
 	if err != nil {
 		_ = os.Remove(path + half) // the first error is the one to tell
 	}
+	return ofFetch(err)
+}
+
+// ofFetch tells what is wrong with a file from what ends the job.
+func ofFetch(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -56,6 +60,28 @@ func (q *Queue) file(ctx context.Context, from object, path string) error {
 	return batch.JobError(err)
 }
 
+// complete fetches the record of a result that has it in a file.
+func (q *Queue) complete(ctx context.Context, r *resultMessage) error {
+	from := r.Aside
+	if from.Name == "" {
+		return nil
+	}
+	if from.Bytes > maxUnpacked {
+		return &voidError{fmt.Errorf("its record has %d bytes, allowed are %d", from.Bytes, maxUnpacked)}
+	}
+	var data bytes.Buffer
+	err := q.link.persistFor(ctx, transferTime(from.Bytes), func(ctx context.Context) error {
+		data.Reset()
+		return q.link.get(ctx, from, &data)
+	})
+	if err == nil {
+		if e := json.Unmarshal(data.Bytes(), &r.Record); e != nil {
+			err = &voidError{fmt.Errorf("its record of %d bytes: %w", from.Bytes, e)}
+		}
+	}
+	return ofFetch(err)
+}
+
 // copy fetches a file in one go.
 func (q *Queue) copy(ctx context.Context, from object, path string) (err error) {
 	f, err := q.brief.Disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
@@ -67,13 +93,8 @@ func (q *Queue) copy(ctx context.Context, from object, path string) (err error) 
 			err = batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(e)))
 		}
 	}()
-	h := sha256.New()
-	n, err := q.link.chunks(ctx, from.Name, io.MultiWriter(h, writer{f, path}))
-	if err != nil {
+	if err := q.link.get(ctx, from, writer{f, path}); err != nil {
 		return err
-	}
-	if sum := hex.EncodeToString(h.Sum(nil)); n != from.Bytes || sum != from.SHA256 {
-		return &voidError{fmt.Errorf("its file has %d bytes and digest %.12s, its record says %d and %.12s", n, sum, from.Bytes, from.SHA256)}
 	}
 	if err := f.Sync(); err != nil {
 		return batch.JobError(fmt.Errorf("%s: %w", path, osfile.Cause(err)))

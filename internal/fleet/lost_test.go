@@ -263,6 +263,55 @@ func TestStreamsRemoved(t *testing.T) {
 	}
 }
 
+// Results of a stream that was made anew are told as they come, though its numbers begin again.
+func TestResultsAnew(t *testing.T) {
+	t.Parallel()
+	server := natsServer(t)
+	link := connected(t, at(server.Addr()))
+	for range 50 { // of another job
+		if _, err := link.js.Publish(t.Context(), begunOf("another", 1), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := jobOptions(t)
+	want := local(t, read(t, batch.Text, story(2)), o)
+	q := queueFor(at(server.Addr()), nil)
+	q.inspectEvery = time.Hour // it would find what is not told
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := try(ctx, read(t, batch.Text, story(2)), o, q)
+		done <- err
+	}()
+	ordered := orders(t, at(server.Addr()))
+	until(t, "2 orders", func() bool { return ordered() == 2 })
+	if err := link.js.DeleteStream(t.Context(), doneStream); err != nil {
+		t.Fatal(err)
+	}
+	if err := link.heal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "both to be sent", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		sent := 0
+		for _, w := range q.waiting {
+			if w.sent {
+				sent++
+			}
+		}
+		return sent == 2
+	})
+	q.inspect()
+	employ(t, at(server.Addr()), &engine{}, nil)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	equal(t, contents(t, o.Dir), want)
+	empty(t, at(server.Addr()))
+}
+
 // A server comes back with nothing of what it had.
 func TestServerForgets(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,7 @@ type resultMessage struct {
 	Worker  string        `json:"worker"`
 	Error   string        `json:"error,omitempty"`
 	Record  *batch.Record `json:"record,omitempty"`
+	Aside   object        `json:"aside,omitzero"` // the record as a file, where the message has no room for it
 	Audio   object        `json:"audio,omitzero"`
 	Part    object        `json:"part,omitzero"`
 	Samples int           `json:"samples,omitempty"` // of the engine

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/nats-io/nats.go"
@@ -19,8 +21,16 @@ import (
 // slowly than it hears; and its reader leaves a goroutine behind for ever if the server goes
 // at the wrong moment.
 
-// chunkBytes is how much of a file is in a message.
-const chunkBytes = 128 << 10
+const (
+	// chunkBytes is how much of a file is in a message, if the server takes as much.
+	chunkBytes = 128 << 10
+
+	// headBytes is what of a message's most bytes is left to its header.
+	headBytes = 512
+)
+
+// chunk is how much of a file is in a message.
+func (l *Link) chunk() int64 { return max(1, min(chunkBytes, l.conn.MaxPayload()-headBytes)) }
 
 func chunksOf(id string) string { return "$O." + bucket + ".C." + id }
 
@@ -32,7 +42,7 @@ func metaOf(name string) string {
 // removed, or ends with its age.
 func (l *Link) put(ctx context.Context, name string, from io.Reader) (err error) {
 	info := jetstream.ObjectInfo{Bucket: bucket, NUID: rand.Text()}
-	info.Name, info.Opts = name, &jetstream.ObjectMetaOptions{ChunkSize: chunkBytes}
+	info.Name, info.Opts = name, &jetstream.ObjectMetaOptions{ChunkSize: uint32(l.chunk())}
 	defer func() {
 		if err != nil && info.Chunks > 0 && l.conn.IsConnected() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
@@ -40,7 +50,7 @@ func (l *Link) put(ctx context.Context, name string, from io.Reader) (err error)
 			_ = l.audio.Purge(ctx, jetstream.WithPurgeSubject(chunksOf(info.NUID))) // the first error is the one to tell
 		}
 	}()
-	h, chunk := sha256.New(), make([]byte, chunkBytes)
+	h, chunk := sha256.New(), make([]byte, info.Opts.ChunkSize)
 	for {
 		n, err := io.ReadFull(from, chunk)
 		if n > 0 {
@@ -76,14 +86,30 @@ func (l *Link) send(ctx context.Context, m *nats.Msg) error {
 	return err
 }
 
-// chunks reads a file.
-func (l *Link) chunks(ctx context.Context, name string, to io.Writer) (n int64, err error) {
-	info, err := l.objects.GetInfo(ctx, name)
+// get reads a file. One that is not what its description says is a voidError.
+func (l *Link) get(ctx context.Context, from object, to io.Writer) error {
+	h := sha256.New()
+	n, err := l.chunks(ctx, from, io.MultiWriter(h, to))
+	if err != nil {
+		return err
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); n != from.Bytes || sum != from.SHA256 {
+		return &voidError{fmt.Errorf("its file has %d bytes and digest %.12s, its record says %d and %.12s", n, sum, from.Bytes, from.SHA256)}
+	}
+	return nil
+}
+
+// chunks reads a file, up to the piece in which it becomes longer than it should be.
+func (l *Link) chunks(ctx context.Context, from object, to io.Writer) (n int64, err error) {
+	info, err := l.objects.GetInfo(ctx, from.Name)
 	if err != nil {
 		return 0, err
 	}
 	next := uint64(1)
 	for range info.Chunks {
+		if n > from.Bytes {
+			break
+		}
 		ctx, cancel := context.WithTimeout(ctx, transferTime(chunkBytes))
 		m, err := l.audio.GetMsg(ctx, next, jetstream.WithGetMsgSubject(chunksOf(info.NUID)))
 		cancel()
@@ -122,7 +148,7 @@ func (l *Link) remove(ctx context.Context, name string) error {
 func (l *Link) drop(ctx context.Context, r *resultMessage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTime)
 	defer cancel()
-	for _, o := range []object{r.Audio, r.Part} {
+	for _, o := range []object{r.Audio, r.Part, r.Aside} {
 		if o.Name != "" && l.conn.IsConnected() {
 			_ = l.remove(ctx, o.Name)
 		}

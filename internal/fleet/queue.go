@@ -56,12 +56,13 @@ type Queue struct {
 
 	helloEvery, inspectEvery time.Duration
 
-	cancel  context.CancelCauseFunc
-	ctx     context.Context // ends when the queue cannot go on
-	tasks   sync.WaitGroup
-	results jetstream.ConsumeContext
+	cancel context.CancelCauseFunc
+	ctx    context.Context // ends when the queue cannot go on
+	tasks  sync.WaitGroup
 
 	mu      sync.Mutex
+	results jetstream.ConsumeContext
+	heard   time.Time     // when the stream that results come from was made
 	waiting map[int]*wait // orders that are on the queue, by index
 	ordered map[int]int   // how often each was put there, by index
 	held    map[int]*resultMessage
@@ -142,26 +143,40 @@ func (q *Queue) forgetOthers() {
 	}
 }
 
-// listen begins to take results as they come. What is lost on the way is found by inspect.
+// listen begins to take results as they come, in place of those that came from a stream that is
+// no more. What is lost on the way is found by inspect.
 func (q *Queue) listen(ctx context.Context) error {
 	var consumer jetstream.Consumer
+	var made time.Time
 	err := q.link.persist(ctx, func(ctx context.Context) error {
 		info, err := q.link.done.Info(ctx)
 		if err != nil {
 			return err
 		}
+		made = info.Created
 		consumer, err = q.link.js.OrderedConsumer(ctx, doneStream, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{doneSubject + "." + q.job + ".*"},
 			DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: info.State.LastSeq + 1,
 		})
 		return err
 	})
+	var results jetstream.ConsumeContext
 	if err == nil {
-		q.results, err = consumer.Consume(q.arrived)
+		results, err = consumer.Consume(q.arrived)
 	}
 	if err != nil {
 		return fmt.Errorf("NATS server %s: stream %s: %w", q.link.where, doneStream, err)
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ctx.Err() != nil { // End has stopped what there was
+		results.Stop()
+		return nil
+	}
+	if old := q.results; old != nil {
+		q.tasks.Go(old.Stop) // which may wait for a call of its own
+	}
+	q.results, q.heard = results, made
 	return nil
 }
 
@@ -192,9 +207,12 @@ func (q *Queue) State() (int, string) {
 // End stops to listen. If the job is over, nothing of it stays on the server.
 func (q *Queue) End(over bool) {
 	q.cancel(errEnded)
-	if q.results != nil {
-		q.results.Stop()
-		<-q.results.Closed()
+	q.mu.Lock()
+	results := q.results
+	q.mu.Unlock()
+	if results != nil {
+		results.Stop()
+		<-results.Closed()
 	}
 	q.tasks.Wait()
 	if over {
@@ -253,6 +271,9 @@ func (q *Queue) Make(ctx context.Context, o *batch.Order, to batch.Files, tell b
 		r, err := q.ask(ctx, o)
 		if ctx.Err() != nil {
 			return nil, nil
+		}
+		if err == nil {
+			err = q.complete(ctx, r)
 		}
 		if err == nil {
 			if err = r.check(o); err == nil && r.Error != "" {

@@ -1,10 +1,13 @@
 package fleet
 
 import (
+	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/mynah-tts/mynah/internal/batch"
@@ -127,7 +130,7 @@ func TestPut(t *testing.T) {
 			t.Errorf("the client reads %d bytes of %d, %v", len(got), n, err)
 		}
 		var b strings.Builder
-		if got, err := link.chunks(t.Context(), "file", &b); err != nil || int(got) != n || b.String() != data {
+		if got, err := link.chunks(t.Context(), object{Name: "file", Bytes: int64(n)}, &b); err != nil || int(got) != n || b.String() != data {
 			t.Errorf("%d bytes of %d are read, %v", got, n, err)
 		}
 		if n == 1 {
@@ -147,6 +150,58 @@ func TestPut(t *testing.T) {
 	}
 	if info, err := link.audio.Info(t.Context()); err != nil || info.State.Msgs > 0 {
 		t.Errorf("%d messages stay, %v", info.State.Msgs, err)
+	}
+}
+
+// A server takes messages that are smaller than a piece of a file usually is, and than the record
+// of an item whose order it takes.
+func TestSmallMessages(t *testing.T) {
+	t.Parallel()
+	const most = 16 << 10
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: most,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup((&Embedded{s, ""}).Stop)
+	if !s.ReadyForConnections(startTime) {
+		t.Fatal("the server is not ready")
+	}
+	where := at(s.ClientURL())
+	noise := rand.New(rand.NewPCG(1, 2))
+	lines := "One.\n"
+	for range 900 {
+		for range 6 {
+			lines += string('一' + rune(noise.IntN('龥'-'一')))
+		}
+		lines += "。"
+	}
+	o := jobOptions(t)
+	want := local(t, read(t, batch.Text, lines), o)
+	_, line, _ := strings.Cut(want[batch.ManifestName], "\n")
+	var record batch.Record
+	if err := json.Unmarshal([]byte(line), &record); err != nil {
+		t.Fatal(err)
+	}
+	record.Text = "" // which the folder has
+	m, err := pack("record", record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file := len(want["0002.wav"]); len(m.Data) <= most || file <= most {
+		t.Fatalf("the record has %d bytes, packed, and the file %d: they fit into a message", len(m.Data), file)
+	}
+	employ(t, where, &engine{}, nil)
+	if r := run(t, read(t, batch.Text, lines), o, queueFor(where, nil)); r.Made != 2 || r.Failed != 0 {
+		t.Errorf("%+v", r.Progress)
+	}
+	equal(t, contents(t, o.Dir), want)
+	empty(t, where)
+	left, err := connected(t, where).audio.Info(t.Context())
+	if err != nil || left.State.Msgs > 0 {
+		t.Errorf("%d messages of files are left, %v", left.State.Msgs, err)
 	}
 }
 

@@ -120,13 +120,20 @@ func (q *Queue) inspect() {
 	ctx, cancel := context.WithTimeout(q.ctx, mostCallTime)
 	defer cancel()
 	// In this order: an order that is gone from here has its result there.
-	queued, err := q.indexes(ctx, q.link.work, workSubject+"."+q.model+"."+q.job+".*")
+	queued, _, err := q.indexes(ctx, q.link.work, workSubject+"."+q.model+"."+q.job+".*")
 	var done map[int]bool
+	var made time.Time
 	if err == nil {
-		done, err = q.indexes(ctx, q.link.done, doneSubject+"."+q.job+".*")
+		done, made, err = q.indexes(ctx, q.link.done, doneSubject+"."+q.job+".*")
 	}
 	if err != nil {
 		return // the next inspection sees
+	}
+	// The consumer goes on behind the last result of the stream that was there before.
+	if !made.Equal(q.heard) && q.listen(ctx) == nil {
+		if done, _, err = q.indexes(ctx, q.link.done, doneSubject+"."+q.job+".*"); err != nil {
+			return
+		}
 	}
 	for _, w := range sent {
 		switch index := w.order.Index; {
@@ -140,14 +147,15 @@ func (q *Queue) inspect() {
 	}
 }
 
-// indexes lists the orders that have a message in a stream.
-func (q *Queue) indexes(ctx context.Context, s jetstream.Stream, filter string) (map[int]bool, error) {
-	all := map[int]bool{}
-	err := q.link.persist(ctx, func(ctx context.Context) error {
+// indexes lists the orders that have a message in a stream, and tells when the stream was made.
+func (q *Queue) indexes(ctx context.Context, s jetstream.Stream, filter string) (all map[int]bool, made time.Time, err error) {
+	all = map[int]bool{}
+	err = q.link.persist(ctx, func(ctx context.Context) error {
 		info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
 		if err != nil {
 			return err
 		}
+		made = info.Created
 		for subject := range info.State.Subjects {
 			if _, index, err := place(subject); err == nil {
 				all[index] = true
@@ -155,7 +163,7 @@ func (q *Queue) indexes(ctx context.Context, s jetstream.Stream, filter string) 
 		}
 		return nil
 	})
-	return all, err
+	return all, made, err
 }
 
 // cutName splits the name of a file in the object store.

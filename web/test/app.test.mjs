@@ -10,7 +10,7 @@ async function opened() {
   globalThis.WebSocket = Fake;
   globalThis.fetch = async (url) => ({
     status: 200,
-    json: async () => (url.pathname.endsWith("models") ? { data: [{ id: "m", languages: [] }] } : { voices: [{ id: "one", name: "one" }, { id: "two", name: "two" }] }),
+    json: async () => (url.pathname.endsWith("models") ? { data: [{ id: "m", languages: [], cloning: true }] } : { voices: [{ id: "one", name: "one" }, { id: "two", name: "two" }] }),
   });
   const page = await import("../static/page/app.js");
   for (let i = 0; i < 5; i++) await settled();
@@ -43,4 +43,72 @@ test("trying again speaks with the settings of the take, whatever the form has b
   byId("composer").fire("submit");
   await settled();
   assert.equal(page.state().speech.take.settings.voice, "two", "a new take has the form's");
+});
+
+test("a text that is used again has the voice of its take, also where another was brought along since", async () => {
+  const buttons = [];
+  const { createElement } = document;
+  document.createElement = (tag) => {
+    const made = createElement(tag);
+    if (tag === "button") buttons.push(made);
+    return made;
+  };
+  let level = 0;
+  globalThis.OfflineAudioContext = class {
+    async decodeAudioData() { return { length: 24000, numberOfChannels: 1, getChannelData: () => new Float32Array(24000).fill(level) }; }
+  };
+  globalThis.FileReader = class {
+    async readAsDataURL(blob) {
+      this.result = `data:audio/wav;base64,${Buffer.from(await blob.arrayBuffer()).toString("base64")}`;
+      this.onload();
+    }
+  };
+  const page = await import("../static/page/app.js");
+  const bring = async (size) => {
+    level = size;
+    byId("clone").fire("drop", { dataTransfer: { files: [new Blob([Uint8Array.of(1)])] } });
+    for (let i = 0; i < 10; i++) await settled();
+  };
+  const speak = () => {
+    page.state().speech.stop();
+    byId("text").value = "Hello.";
+    byId("composer").fire("submit");
+    return page.state().speech.take;
+  };
+  const first = speak();
+  await bring(0.5);
+  const second = speak();
+  await bring(0.25);
+  const third = speak();
+  assert.deepEqual([first.settings.voice, second.settings.voice, third.settings.voice], ["two", undefined, undefined]);
+  assert.notEqual(second.settings.ref_audio, third.settings.ref_audio);
+  const again = buttons.filter((b) => b.title === "Use this text and voice again");
+  for (const [i, take] of [first, second, third].entries()) {
+    again[i].onclick();
+    assert.deepEqual(speak().settings, take.settings);
+  }
+  page.state().speech.stop();
+});
+
+test("a key that is wrong is said to be, one that is right opens", async () => {
+  const page = await import("../static/page/app.js");
+  const { health } = page.state();
+  const { fetch } = globalThis;
+  globalThis.fetch = async () => { throw new TypeError("failed to fetch"); };
+  await health.check();
+  globalThis.fetch = async (url, options) => (url.pathname.endsWith("ready") || options.headers.Authorization === "Bearer good" ? fetch(url) : { status: 401, json: async () => ({}) });
+  await health.check();
+  assert.equal(health.state, "locked");
+  const give = async (key) => {
+    byId("notice").hidden = true;
+    byId("notice-text").textContent = "";
+    byId("key").value = key;
+    byId("key-form").fire("submit");
+    for (let i = 0; i < 10; i++) await settled();
+    return [health.state, byId("notice").hidden, byId("notice-text").textContent];
+  };
+  assert.deepEqual(await give("bad"), ["locked", false, "The server does not take this key."]);
+  const late = health.check(); // with the bad one
+  assert.deepEqual(await give(" good "), ["ready", true, ""]);
+  await late;
 });

@@ -220,3 +220,40 @@ test("a recording that ends by itself says so", async () => {
   await decoded(9, 30);
   assert.equal(clone.note.textContent, "0:30.0: recordings end at 30 s");
 });
+
+test("channels are averaged, and where they cancel each other the loudest is taken", async () => {
+  const cases = [
+    [[0.3, 0.3, 0.3], 9830], [[0.5, 0.25], 12288], [[0, -0.5], -8192], [[1.5, 1.5], 32767],
+    [[0.5, -0.5], 16384], [[-0.6, 0.6], -19660], [[0.25, -0.249], 8192], [[0, 0], 0],
+  ];
+  for (const [levels, want] of cases) {
+    const { clone } = offered();
+    clone.take(file(1));
+    await settled();
+    const channels = levels.map((level) => new Float32Array(RATE).fill(level));
+    decoding.get(1).resolve({ length: RATE, numberOfChannels: levels.length, getChannelData: (c) => channels[c] });
+    for (let i = 0; i < 5; i++) await settled();
+    assert.deepEqual([...new Set(clone.pcm.slice(0))], [want], levels.join(", "));
+  }
+});
+
+test("the voice and the words of an earlier take come back, or none if it had none", async () => {
+  const { clone, told } = offered();
+  clone.take(file(1));
+  await settled();
+  await decoded(1);
+  clone.words.value = "One.";
+  clone.words.fire("input");
+  const first = told.at(-1);
+  const samples = clone.pcm.slice(0);
+  clone.take(file(2));
+  await settled();
+  await decoded(2);
+  const second = told.at(-1);
+  clone.recall({ voice: "", ...first });
+  assert.deepEqual([told.at(-1), clone.pcm.slice(0), clone.words.value, clone.hear.hidden], [first, samples, "One.", false]);
+  clone.recall(second);
+  assert.deepEqual([told.at(-1), heard(clone), clone.words.value], [second, 2, ""]);
+  clone.recall({ voice: "one" });
+  assert.deepEqual([told.at(-1), clone.pcm, clone.hear.hidden], [{}, null, true]);
+});

@@ -38,3 +38,22 @@ test("a key of any characters is sent as its bytes in UTF-8", async () => {
     assert.equal(Buffer.from(headers[0], "latin1").toString("utf8"), `Bearer ${key}`);
   }
 });
+
+test("what a server can do is asked again when it was gone, however it went", async () => {
+  const health = new Health("http://host:1/");
+  const gone = {
+    offline: async () => { throw new TypeError("failed to fetch"); },
+    draining: async () => ({ status: 503, json: async () => ({ error: { code: "shutting_down" } }) }),
+    loading: async () => ({ status: 503, json: async () => ({ error: { code: "loading" } }) }),
+  };
+  server();
+  await health.look();
+  for (const [state, answer] of Object.entries(gone)) {
+    globalThis.fetch = answer;
+    await health.look();
+    assert.equal(health.state, state);
+    globalThis.fetch = async (url) => ({ status: 200, json: async () => (url.pathname.endsWith("models") ? { data: [{ id: `after ${state}` }] } : { voices: [{ id: state }] }) });
+    await health.look();
+    assert.deepEqual([health.state, health.about], ["ready", { model: { id: `after ${state}` }, voices: [{ id: state }] }]);
+  }
+});

@@ -75,6 +75,9 @@ test("times and names are words", () => {
   assert.deepEqual([1, 62].map(spoken), ["1 second", "1 minute 2 seconds"]);
   assert.equal(fileName("Hello, there: ../x", 3), "Hello-there-x-3.wav");
   assert.equal(fileName("…", 1), "speech-1.wav");
+  for (const word of ["Café", "naïve", "が", "हिन्दी", "한국어"]) assert.equal(fileName(`${word}!`.normalize("NFD"), 2), `${word.normalize("NFC")}-2.wav`);
+  assert.equal(fileName("𝒜".repeat(39) + " 𠀀b".repeat(9), 4), `${"A".repeat(39)}-4.wav`);
+  assert.equal(fileName("𠀀".repeat(50), 5), `${"𠀀".repeat(40)}-5.wav`);
   assert.equal(summary([0, 0.03, 0.01, 0.02]), "median 20 ms, 95% 30 ms, longest 30 ms");
   assert.equal(summary([0]), "");
 });

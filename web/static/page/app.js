@@ -263,6 +263,7 @@ function removeTake(take) {
 
 function reuseTake(take) {
   form.fill({ ...take.settings, seed: take.settings.seed ?? "" });
+  clone?.recall(take.settings);
   form.changed();
   byId("composer").elements.mode.value = "whole";
   area.value = take.text;
@@ -343,14 +344,25 @@ function healthChanged(state) {
   refresh();
 }
 
+async function unlock(given) {
+  key = given;
+  session.set(KEY, key);
+  connect();
+  await health.looking; // with the key of before
+  await health.check();
+  if (health.state === "locked") showNotice("The server does not take this key.", { bad: true });
+  else hideNotice();
+}
+
 let cloning = null;
+let clone = null; // once it is loaded
 
 /** offerCloning lets a voice be imitated. Other servers do not even load it. */
 async function offerCloning() {
   if (cloning) return;
   cloning = import("./clone.js");
   const { Clone } = await cloning;
-  new Clone(byId("clone"), {
+  clone = new Clone(byId("clone"), {
     set: (fields) => { form.extra = fields; code.update(); },
     listen: (pcm) => {
       const take = new Take({ id: 0, text: "The voice to imitate", settings: {}, rate: pcm.rate });
@@ -463,10 +475,7 @@ function listen() {
   byId("notice-close").addEventListener("click", hideNotice);
   byId("key-form").addEventListener("submit", (e) => {
     e.preventDefault();
-    key = byId("key").value.trim();
-    session.set(KEY, key);
-    connect();
-    health.check();
+    unlock(byId("key").value.trim());
   });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) health.check(); });
   for (const gesture of ["pointerdown", "keydown"]) document.addEventListener(gesture, warm, { once: true });

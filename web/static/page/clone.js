@@ -2,7 +2,7 @@
 // where the server says that it can imitate voices.
 
 import { element, write } from "./dom.js";
-import { Pcm, wav } from "./take.js";
+import { HEAD, Pcm, wav } from "./take.js";
 import { clock } from "./words.js";
 
 const RATE = 24000;
@@ -12,15 +12,36 @@ const LONGEST = 60;
 /** Seconds after which the microphone is off: what is longer, the server warns of. */
 const RECORDED = 30;
 
-/** mono is the channels of a sound as one, in 16-bit samples. */
+/** Power of the average, beside that of the loudest channel, below which channels cancel each other: -40 dB, as the server has it. */
+const CANCELLED = 1e-4;
+
+function power(samples) {
+  let sum = 0;
+  for (const x of samples) sum += x * x;
+  return sum;
+}
+
+/** mono is the channels of a sound as one, in 16-bit samples: their average, or the loudest of them where they cancel each other. */
 function mono(audio) {
-  const pcm = new Pcm(RATE);
-  const out = new Int16Array(audio.length);
-  for (let c = 0; c < audio.numberOfChannels; c++) {
-    const channel = audio.getChannelData(c);
-    for (let i = 0; i < out.length; i++) out[i] += Math.max(-1, Math.min(1, channel[i])) * 32767 / audio.numberOfChannels;
+  const channels = Array.from({ length: audio.numberOfChannels }, (_, c) => audio.getChannelData(c));
+  let mixed = new Float32Array(audio.length);
+  for (const channel of channels) {
+    for (let i = 0; i < mixed.length; i++) mixed[i] += channel[i] / channels.length;
   }
+  const loudest = channels.reduce((a, b) => (power(b) > power(a) ? b : a));
+  if (power(mixed) < CANCELLED * power(loudest)) mixed = loudest;
+  const out = new Int16Array(mixed.length);
+  for (let i = 0; i < out.length; i++) out[i] = Math.round(Math.max(-1, Math.min(1, mixed[i])) * 32767);
+  const pcm = new Pcm(RATE);
   pcm.append(out);
+  return pcm;
+}
+
+/** recording is what dataURL was made of, of a WAV file of ours. */
+function recording(url) {
+  const bytes = Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (c) => c.charCodeAt(0));
+  const pcm = new Pcm(RATE);
+  pcm.append(new Int16Array(bytes.buffer, HEAD));
   return pcm;
 }
 
@@ -175,6 +196,18 @@ export class Clone {
   clear() {
     this.leave();
     this.file.value = "";
+  }
+
+  /** recall brings back the voice that spoke with settings, or none if there was none. */
+  recall({ ref_audio: sound = "", ref_text: words = "" }) {
+    this.clear();
+    if (sound === "") return;
+    this.pcm = recording(sound);
+    this.sound = sound;
+    this.recorded = false;
+    this.words.value = words;
+    write(this.note, clock(this.pcm.seconds));
+    this.tell();
   }
 
   tell() {

@@ -10,6 +10,7 @@ const STORE = "mynah.settings";
 export class Form {
   constructor(form) {
     this.form = form;
+    this.kept = null; // as it was changed last
     this.extra = {}; // fields that are no part of the form: a voice to imitate
     this.onchange = () => {};
     form.addEventListener("input", (e) => {
@@ -26,10 +27,10 @@ export class Form {
   }
 
   changed() {
-    const kept = Object.fromEntries(KEPT.map((name) => [name, this.field(name).value]).filter(([, value]) => value !== ""));
+    this.kept = Object.fromEntries(KEPT.map((name) => [name, this.field(name).value]).filter(([, value]) => value !== ""));
     try {
-      localStorage.setItem(STORE, JSON.stringify(kept));
-    } catch { /* private windows keep nothing */ }
+      localStorage.setItem(STORE, JSON.stringify(this.kept));
+    } catch { /* some windows keep nothing */ }
     this.onchange();
   }
 
@@ -50,6 +51,7 @@ export class Form {
   }
 
   stored() {
+    if (this.kept) return this.kept;
     try {
       return JSON.parse(localStorage.getItem(STORE) ?? "{}");
     } catch {

@@ -39,7 +39,7 @@ export class Health {
     try {
       const answer = await this.get("ready");
       if (answer.status !== 200) return answer.body?.error?.code === "shutting_down" ? "draining" : "loading";
-      if (this.about === null || this.state === "offline" || this.state === "loading" || this.state === "locked") {
+      if (this.about === null || this.state !== "ready") {
         const about = await this.learn();
         if (about === null) return "locked";
         this.about = about;

@@ -61,10 +61,13 @@ export class Pcm {
   }
 }
 
+/** Bytes before the samples of a WAV file of wav. */
+export const HEAD = 44;
+
 /** wav is a recording as the bytes of a WAV file. */
 export function wav(pcm) {
   const data = 2 * pcm.length;
-  const bytes = new ArrayBuffer(44 + data);
+  const bytes = new ArrayBuffer(HEAD + data);
   const view = new DataView(bytes);
   const tag = (at, name) => [...name].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)));
   tag(0, "RIFF");
@@ -79,7 +82,7 @@ export function wav(pcm) {
   view.setUint16(34, 16, true);
   tag(36, "data");
   view.setUint32(40, data, true);
-  new Int16Array(bytes, 44).set(pcm.slice(0));
+  new Int16Array(bytes, HEAD).set(pcm.slice(0));
   return bytes;
 }
 

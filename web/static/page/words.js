@@ -64,6 +64,6 @@ export function summary(frames) {
 
 /** fileName is a name for a take's file: the beginning of its text. */
 export function fileName(text, id) {
-  const words = text.normalize("NFKD").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 40).replace(/-+$/, "");
-  return `${words || "speech"}-${id}.wav`;
+  const words = text.normalize("NFKC").replace(/[^\p{L}\p{M}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
+  return `${[...words].slice(0, 40).join("").replace(/-+$/, "") || "speech"}-${id}.wav`;
 }

@@ -18,7 +18,8 @@ import (
 // used by several goroutines.
 type Client struct {
 	// BaseURL is where the server is, such as http://127.0.0.1:8080, with a path if it is
-	// behind one. A /v1 at its end, as other clients want it, is left out.
+	// behind one; HOST:PORT alone is http. A /v1 at its end, as other clients want it, is
+	// left out.
 	BaseURL string
 
 	// Key is an API key, for servers that have keys.
@@ -56,6 +57,12 @@ const (
 	// errorBytes is how much of the body of an error is read.
 	errorBytes = 1 << 20
 
+	// plainErrorBytes is the longest line of an error in plain text that is shown.
+	plainErrorBytes = 200
+
+	// mostRetrySeconds bounds what is read as a wait: a year.
+	mostRetrySeconds = 365 * 24 * 3600
+
 	// listBytes is how much of a list is read.
 	listBytes = 16 << 20
 )
@@ -65,12 +72,17 @@ var ErrBaseURL = errors.New("this is no address of a server")
 
 // endpoint is the address of a path of the API.
 func (c *Client) endpoint(path string) (*url.URL, error) {
-	u, err := url.Parse(c.BaseURL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("client: %w: %q, wanted one such as http://127.0.0.1:8080", ErrBaseURL, c.BaseURL)
+	base := c.BaseURL
+	if scheme, _, _ := strings.Cut(base, ":"); scheme != "http" && scheme != "https" && !strings.Contains(base, "://") {
+		base = "http://" + base // HOST:PORT, which a URL takes for a scheme
 	}
-	base := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
-	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: base + path}, nil
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		shown := c.BaseURL[strings.LastIndexByte(c.BaseURL, '@')+1:] // without a password
+		return nil, fmt.Errorf("client: %w: %q, wanted one such as http://127.0.0.1:8080", ErrBaseURL, shown)
+	}
+	prefix := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
+	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: prefix + path}, nil
 }
 
 func (c *Client) httpClient() *http.Client {
@@ -195,7 +207,12 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte) (*h
 		}
 		return nil, fmt.Errorf("client: %s: %w", u.Host, err)
 	}
-	if answer.StatusCode == http.StatusOK {
+	last := answer.Request
+	switch {
+	case last != nil && last.Method != method: // what 301 to 303 make of a POST
+		answer.Body.Close()
+		return nil, fmt.Errorf("client: %s sends to %s://%s: that is the address to give", u.Host, last.URL.Scheme, last.URL.Host)
+	case answer.StatusCode == http.StatusOK:
 		return answer, nil
 	}
 	defer answer.Body.Close()
@@ -262,7 +279,7 @@ type errorBody struct {
 func readError(answer *http.Response) error {
 	e := &Error{Status: answer.StatusCode, Code: "unknown", RequestID: answer.Header.Get("X-Request-Id")}
 	if n, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && n >= 0 {
-		e.RetryAfter = max(time.Duration(n)*time.Second, time.Millisecond)
+		e.RetryAfter = max(time.Duration(min(n, mostRetrySeconds))*time.Second, time.Millisecond)
 	}
 	data, _ := io.ReadAll(io.LimitReader(answer.Body, errorBytes))
 	var body struct{ Error *errorBody }
@@ -271,5 +288,9 @@ func readError(answer *http.Response) error {
 		return e
 	}
 	e.Message = answer.Status
+	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if line = strings.TrimSpace(line); line != "" && len(line) <= plainErrorBytes && line[0] != '<' && line[0] != '{' {
+		e.Message += ": " + line // such as that a server of HTTPS was asked without
+	}
 	return e
 }

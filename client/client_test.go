@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := c.Stream(context.Background(), Request{Text: "a"}); err == nil {
 		t.Error("a stream took a text")
 	}
-	for _, url := range []string{"", "localhost:8080", "ftp://localhost", "http://", "http://127.0.0.1:1"} {
+	for _, url := range []string{"", "/v1", "ftp://localhost", "http://", "http:/localhost", "http://127.0.0.1:1", "127.0.0.1:1"} {
 		c := &Client{BaseURL: url}
 		if _, err := c.Voices(context.Background()); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", url, err)
@@ -197,6 +197,55 @@ func TestRefusals(t *testing.T) {
 		if _, err := c.Stream(context.Background(), Request{}); err == nil {
 			t.Errorf("%q is a stream", url)
 		}
+	}
+}
+
+// An address without a scheme is one of HTTP, and a password is in no message.
+func TestAddress(t *testing.T) {
+	for given, want := range map[string]string{
+		"http://a:80/v1/": "http://a:80/x", "https://a/b": "https://a/b/x", "HTTPS://a": "https://a/x", "127.0.0.1:8080": "http://127.0.0.1:8080/x",
+		"localhost:8080/v1": "http://localhost:8080/x", "a": "http://a/x", "[::1]:80": "http://[::1]:80/x", "me:se:cret@a:80": "http://me:se%3Acret@a:80/x",
+	} {
+		if u, err := (&Client{BaseURL: given}).endpoint("/x"); err != nil || u.String() != want {
+			t.Errorf("%q: %v, %v, want %s", given, u, err, want)
+		}
+	}
+	for _, given := range []string{"", "/v1", "http:a:80", "http:/a", "https:", "ws://a", "localhost:port", "http://me:se%zzcret@a"} {
+		if u, err := (&Client{BaseURL: given}).endpoint("/x"); !errors.Is(err, ErrBaseURL) || strings.Contains(err.Error(), "cret") {
+			t.Errorf("%q: %v, %v", given, u, err)
+		}
+	}
+}
+
+// What is no Mynah server, or one behind another address, says why in one line.
+func TestOtherServers(t *testing.T) {
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	moved := httptest.NewServer(http.RedirectHandler(secure.URL+"/", http.StatusMovedPermanently))
+	defer moved.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "9999999999999")
+		http.Error(w, "<html>\nno", http.StatusBadGateway)
+	}))
+	defer page.Close()
+	host := func(url string) string { return strings.SplitN(url, "://", 2)[1] }
+	for _, c := range []struct {
+		name, base, want string
+	}{
+		{"HTTPS without its scheme", host(secure.URL), "server: 400 Bad Request: Client sent an HTTP request to an HTTPS server. (400)"},
+		{"a page", host(page.URL), "server: 502 Bad Gateway (502)"},
+		{"a redirection", moved.URL, "client: " + host(moved.URL) + " sends to " + secure.URL + ": that is the address to give"},
+	} {
+		tls := secure.Client()
+		_, err := (&Client{BaseURL: c.base, HTTPClient: tls}).Speak(context.Background(), Request{Text: "a"})
+		if fmt.Sprint(err) != c.want {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		var e *Error
+		if errors.As(err, &e) && e.Status == http.StatusBadGateway && e.RetryAfter != 365*24*time.Hour {
+			t.Errorf("%s: a wait of %v", c.name, e.RetryAfter)
+		}
+		tls.CloseIdleConnections()
 	}
 }
 

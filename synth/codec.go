@@ -128,6 +128,9 @@ func (c *Codec) FrameSize() int { return c.decoder.Hop() }
 // Groups returns the codes of a frame.
 func (c *Codec) Groups() int { return c.decoder.Groups() }
 
+// Codes returns the entries of every codebook: codes are below it.
+func (c *Codec) Codes() int { return c.decoder.Codes() }
+
 // MaxSamples returns the longest clip that Encode takes.
 func (c *Codec) MaxSamples() int { return c.encoder.MaxSamples() }
 

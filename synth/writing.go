@@ -87,6 +87,35 @@ func (w *writing) check(s string) error {
 	return t.refusal()
 }
 
+// UnknownScripts is a sentence about a text that the checkpoint takes, though letters of it
+// are of scripts that no language of the checkpoint is written in; "" if there are none. They
+// may be spoken as noise.
+func (m *Model) UnknownScripts(s string) string {
+	clean, err := cleanText("input", s)
+	if err != nil {
+		return ""
+	}
+	return m.writing.unknown(clean)
+}
+
+func (w *writing) unknown(s string) string {
+	if w == nil {
+		return ""
+	}
+	t := tally{writing: w}
+	for _, r := range s {
+		t.add(r)
+	}
+	if t.foreign == 0 || t.isForeign() {
+		return "" // nothing to tell, or refused
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(t.scripts)) {
+		names = append(names, strings.ReplaceAll(name, "_", " "))
+	}
+	return fmt.Sprintf("the text has letters of %s script, which may come out as noise: this checkpoint speaks %s only", enumerated(names), enumerated(w.languages))
+}
+
 // tally counts the letters of a text as it becomes known.
 type tally struct {
 	writing *writing

@@ -102,6 +102,33 @@ func TestWriting(t *testing.T) {
 	}
 }
 
+// TestUnknownScripts: what is spoken with a warning, and in which words.
+func TestUnknownScripts(t *testing.T) {
+	for name, c := range map[string]struct{ languages, text, scripts string }{
+		"English":           {"english", "Hello there, naïve café, 10 Ω, π, 5 µm, 😄", ""},
+		"a greeting":        {"english", "Hello 你好", "Han"},
+		"homoglyphs":        {"english", "Please pаy thе bill.", "Cyrillic"},
+		"several":           {"english", "Tokyo is 東京, in Kana とうきょう and Moscow is Москва, they say", "Cyrillic, Han and Hiragana"},
+		"a name of two":     {"english", "Inuktitut is ᐃᓄᒃ", "Canadian Aboriginal"},
+		"refused":           {"english", "你好, you", ""},
+		"of the checkpoint": {"chinese english", "Hello 你好", ""},
+		"every language":    {published, "Hello مرحبا", ""},
+		"Greek":             {"english", "The word for it is λόγος", "Greek"},
+	} {
+		w := knowing(c.languages)
+		want := ""
+		if c.scripts != "" {
+			want = "the text has letters of " + c.scripts + " script, which may come out as noise: this checkpoint speaks English only"
+		}
+		if got := w.unknown(c.text); got != want {
+			t.Errorf("%s: %q, wanted %q", name, got, want)
+		}
+		if err := w.check(c.text); (err != nil) != (name == "refused") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestScriptsOf: every language has scripts that Unicode has.
 func TestScriptsOf(t *testing.T) {
 	for language, scripts := range scriptsOf {

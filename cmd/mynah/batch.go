@@ -296,8 +296,11 @@ func (b *batchRun) run(ctx context.Context, opts batch.Options) error {
 		return usageOf(err)
 	}
 	b.job, report.job = job, job
+	if !b.command.Quiet {
+		b.warnOfScripts()
+	}
 	if b.command.DryRun {
-		return b.dryRun()
+		return b.dryRun(report)
 	}
 	log.SetOutput(io.Discard) // the FLAC decoder has a note there about every frame of 24 kHz
 	run := func() (*batch.Result, error) { return job.Run(ctx, b.engine) }
@@ -311,10 +314,36 @@ func (b *batchRun) run(ctx context.Context, opts batch.Options) error {
 	report.start()
 	result, err := run()
 	report.stop()
+	report.end(result, err)
 	if err != nil && result == nil {
 		return err
 	}
 	return b.end(ctx, report, result, err)
+}
+
+// warnOfScripts tells of items that are to be made and have letters that the model cannot
+// speak: of the first in full, of the others how many they are.
+func (b *batchRun) warnOfScripts() {
+	first, more := "", 0
+	for _, p := range b.job.Plan() {
+		if p.Action != batch.Make {
+			continue
+		}
+		unknown := b.engine.UnknownScripts(p.Item.Text)
+		switch {
+		case unknown == "":
+		case first == "":
+			first = p.Item.Name() + ": " + unknown
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		first += fmt.Sprintf(" (and %d more like it)", more)
+	}
+	if first != "" {
+		b.program.warn(first)
+	}
 }
 
 // usageOf marks what NewJob refuses as the user's, unless it is the folder's.
@@ -326,11 +355,17 @@ func usageOf(err error) error {
 }
 
 // dryRun prints what would be done.
-func (b *batchRun) dryRun() error {
+func (b *batchRun) dryRun(report *batchReport) error {
 	b.job.Check(b.engine)
 	counts := map[batch.Action]int{}
 	for _, p := range b.job.Plan() {
 		counts[p.Action]++
+		if report.json() {
+			if err := report.print(newPlanEvent(p)); err != nil {
+				return err
+			}
+			continue
+		}
 		line := fmt.Sprintf("%-4s  %s", p.Action, p.File)
 		switch p.Action {
 		case batch.Move:
@@ -341,6 +376,13 @@ func (b *batchRun) dryRun() error {
 			line += fmt.Sprintf("  %d characters, seed %d", len([]rune(p.Item.Text)), p.Seed)
 		}
 		if _, err := fmt.Fprintln(b.program.stdout, oneLine(line)); err != nil {
+			return err
+		}
+	}
+	if report.json() {
+		e := newProgressEvent("end", b.job.Progress(), nil)
+		e.DryRun, e.Incomplete = true, false
+		if err := report.print(e); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mynah-tts/mynah/internal/batch"
 )
@@ -37,7 +41,35 @@ type progressEvent struct {
 	Left       *float64      `json:"left_seconds"`      // null while nothing is known
 	Waiting    string        `json:"waiting,omitempty"` // workers that are there, or what is waited for
 	Item       *batch.Record `json:"item,omitempty"`
+	Joined     *batch.Record `json:"joined,omitempty"`  // of a book, at the end
+	DryRun     bool          `json:"dry_run,omitempty"` // nothing was to be made
 	Incomplete bool          `json:"incomplete,omitempty"`
+	Error      string        `json:"error,omitempty"` // that ended the job
+}
+
+// planEvent is a line of --progress json about an item, with --dry-run.
+type planEvent struct {
+	Event      string       `json:"event"`  // plan
+	Action     batch.Action `json:"action"` // make, move, keep or fail
+	Index      int          `json:"index"`
+	Line       int          `json:"line,omitempty"`
+	ID         string       `json:"id,omitempty"`
+	File       string       `json:"file,omitempty"`
+	From       string       `json:"from,omitempty"` // of a file that is to be moved
+	Characters int          `json:"characters,omitempty"`
+	Seed       int64        `json:"seed"`
+	Error      string       `json:"error,omitempty"`
+}
+
+func newPlanEvent(p batch.Planned) planEvent {
+	e := planEvent{Event: "plan", Action: p.Action, Index: p.Item.Index, Line: p.Item.Line, ID: p.Item.ID, File: p.File, From: p.From, Seed: p.Seed}
+	switch p.Action {
+	case batch.Make:
+		e.Characters = utf8.RuneCountInString(p.Item.Text)
+	case batch.Fail:
+		e.File, e.Error = "", p.Item.Problem
+	}
+	return e
 }
 
 // progressLine words progress.
@@ -79,11 +111,26 @@ func newProgressEvent(event string, p batch.Progress, record *batch.Record) prog
 	return e
 }
 
+// end tells programs that there is no more: what came of the job, or the error that ended it.
+func (r *batchReport) end(s *batch.Result, err error) {
+	if !r.json() {
+		return
+	}
+	e := newProgressEvent("end", r.job.Progress(), nil)
+	if s != nil {
+		e.Joined = s.Joined
+	}
+	if err != nil {
+		e.Incomplete = true
+		if !errors.Is(err, context.Canceled) { // a signal is no error
+			e.Error = strings.TrimPrefix(err.Error(), "synth: ")
+		}
+	}
+	r.emit(e)
+}
+
 // summary tells what came of the job.
 func (r *batchReport) summary(s *batch.Result) {
-	if r.json() {
-		r.emit(newProgressEvent("end", s.Progress, nil))
-	}
 	if r.quiet {
 		return
 	}

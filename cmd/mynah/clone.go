@@ -168,10 +168,3 @@ func (c *clip) hear(ctx context.Context, p *program, model *synth.Model) (*synth
 	}
 	return ref, err
 }
-
-// warn tells what may make the voice worse.
-func (c *clip) warn(p *program) {
-	for _, w := range c.warnings {
-		p.warn(w)
-	}
-}

@@ -23,7 +23,7 @@ type codecCommand struct {
 }
 
 // codesForm explains the file, in the help of both.
-const codesForm = `A file of codes is JSON: {"sample_rate": 24000, "frame_rate": 12.5, "samples": 48000, "codes": [[16 numbers], …]}, a list for each frame of 80 ms. samples is the length of the sound, whose end the last frame may go beyond; decode makes just as many, or all of the frames if it is left out. codes alone is needed: a reference file of mynah say can be decoded too.`
+const codesForm = `A file of codes is JSON: {"sample_rate": 24000, "frame_rate": 12.5, "codebook_size": 2048, "samples": 48000, "codes": [[16 numbers], …]}, a list for each frame of 80 ms. Numbers are below codebook_size; a codec of another size does not take them. samples is the length of the sound, whose end the last frame may go beyond; decode makes just as many, or all of the frames if it is left out. codes alone is needed: a reference file of mynah say can be decoded too.`
 
 // codecFlags choose a codec.
 type codecFlags struct {
@@ -56,7 +56,7 @@ type codecEncodeCommand struct {
 
 // Help is what the help of codec encode adds.
 func (c *codecEncodeCommand) Help() string {
-	return `The recording becomes mono at the codec's rate, 24 kHz, and every 80 ms of it a frame of 16 codes, the last part of a frame included.
+	return `The recording becomes mono at the codec's rate, 24 kHz, and every 80 ms of it a frame of 16 codes, the last part of a frame included. A file at the place of the output is written over if it is one of codes alone.
 
 ` + codesForm + "\n\n" + plainCodes + config.Precedence
 }
@@ -114,31 +114,21 @@ func (c *codecEncodeCommand) checkOutput() error {
 	if err := overInput(c.Out, c.Out, c.In); err != nil || c.Out == standardOutput {
 		return err
 	}
-	f, err := os.Open(c.Out)
-	if err != nil {
-		return nil // it is not there, or writing will tell
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil
-	}
-	begin := make([]byte, 1)
-	if _, err := f.Read(begin); err == nil && begin[0] != '{' {
-		return usageErrorf("%s is there and is no file of codes: it is not written over", c.Out)
+	if holdsSomething(c.Out) && !isCodesFile(c.Out) {
+		return usageErrorf("%s is there and is no file of codes alone: it is not written over", c.Out)
 	}
 	return nil
 }
 
 // write writes the codes of so many samples.
 func (c *codecEncodeCommand) write(p *program, model *synth.Codec, codes [][]int32, n int) error {
-	rate := model.SampleRate()
-	file := codesFile{SampleRate: rate, FrameRate: float64(rate) / float64(model.FrameSize()), Samples: &n, Codes: codes}
+	form := formOf(model)
+	file := codesFile{SampleRate: form.rate, FrameRate: form.frameRate(), Codebook: form.codebook, Samples: &n, Codes: codes}
 	if err := p.writeAside(c.Out, file.bytes()); err != nil {
 		return err
 	}
 	if !c.Quiet && c.Out != standardOutput {
-		p.note("%s: %s of %d codes, %.2f s", c.Out, frames(len(codes)), model.Groups(), float64(n)/float64(rate))
+		p.note("%s: %s of %d codes, %.2f s", c.Out, frames(len(codes)), form.groups, float64(n)/float64(form.rate))
 	}
 	return nil
 }
@@ -155,7 +145,7 @@ type codecDecodeCommand struct {
 
 // Help is what the help of codec decode adds.
 func (c *codecDecodeCommand) Help() string {
-	return codesForm + "\n\n" + plainCodes + config.Precedence
+	return codesForm + "\n\nA file at the place of the output is written over if it is audio.\n\n" + plainCodes + config.Precedence
 }
 
 // Run decodes.
@@ -179,14 +169,14 @@ func (c *codecDecodeCommand) Run(p *program) error {
 		return err
 	}
 	defer model.Close()
-	file, err := readCodes(name, in, model.Groups(), model.SampleRate(), model.FrameSize())
+	file, err := readCodes(name, in, formOf(model))
 	if err != nil {
 		return err
 	}
 	if err := c.decode(ctx, p, signals, model, file, out); err != nil {
 		var bad *codec.CodeError
 		if errors.As(err, &bad) {
-			return usageErrorf("%s: frame %d: code %d is %d, allowed are 0 to %d", name, bad.Frame, bad.Group, bad.Code, bad.Bound-1)
+			return usageErrorf("%s: frame %d: code %d is %d, allowed are 0 to %d with this codec", name, bad.Frame, bad.Group, bad.Code, bad.Bound-1)
 		}
 		return err
 	}

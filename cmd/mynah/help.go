@@ -49,7 +49,7 @@ var (
 func (c *sayCommand) Help() string {
 	return `The text comes from the argument, from --file, or from standard input ("-", or no text at all and standard input is no terminal).
 
-Audio goes to the file of -o, which appears when it is complete; or, with -o -, to standard output as it is computed. Without -o it goes to standard output if that is a pipe or a file. 24 kHz, mono, 16 bits; a WAV on standard output has 0xFFFFFFFF for its sizes, for its length is not known when it begins.
+Audio goes to the file of -o, which appears when it is complete, and replaces audio of that name but nothing else; or, with -o -, to standard output as it is computed. Without -o it goes to standard output if that is a pipe or a file. 24 kHz, mono, 16 bits; a WAV on standard output has 0xFFFFFFFF for its sizes, for its length is not known when it begins.
 
 Exit codes: 0 done; 1 failed, interrupted, or the reader of standard output went away; 2 the command or a value in it is wrong; 3 the audio is there, but was cut before the text had ended.
 

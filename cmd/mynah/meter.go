@@ -107,11 +107,14 @@ func (m *meter) note(format string, args ...any) {
 	m.program.note(format, args...)
 }
 
-// emit writes an object.
-func (m *meter) emit(v any) {
+// emit writes an object. A reader that went away loses the progress, not the work.
+func (m *meter) emit(v any) { _ = m.print(v) }
+
+// print writes an object that is the answer asked for, and not news of one.
+func (m *meter) print(v any) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	encoder := json.NewEncoder(m.program.stdout)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // a reader that went away loses the progress, not the work
+	return encoder.Encode(v)
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -60,6 +64,9 @@ func (c *sayCommand) output(p *program) (output, error) {
 	if err := c.checkEncoding(p, &o.encoding); err != nil {
 		return o, err
 	}
+	if o.path != standardOutput && holdsSomething(o.path) && !isAudioFile(o.path, *format) {
+		return o, usageErrorf("%s: %s is there and is no audio: it is not written over", where, o.path)
+	}
 	if named := formatOf(o.path); !c.Quiet && named != "" && !strings.EqualFold(string(named), string(*format)) && o.path != standardOutput {
 		p.warn(fmt.Sprintf("%s is named like %s and will hold %s", o.path, named, *format))
 	}
@@ -81,6 +88,50 @@ func overInput(where, output string, inputs ...string) error {
 		}
 	}
 	return nil
+}
+
+// holdsSomething reports whether a path is that of a regular file that is not empty. Such a
+// file is written over only by what is of its kind.
+func holdsSomething(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+// isAudioFile reports whether a file begins like one that holds audio. Bare samples begin
+// like anything: in their place whatever is no text is taken for such.
+func isAudioFile(path string, format audio.Format) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true // writing will tell
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	head = head[:n]
+	for _, mark := range []string{"RIFF", "RF64", "fLaC", "OggS", "ID3"} {
+		if bytes.HasPrefix(head, []byte(mark)) {
+			return true
+		}
+	}
+	if n > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0x06 {
+		return true // a frame of MP3 or AAC, and no UTF-16
+	}
+	return format == audio.PCM && !isText(head)
+}
+
+// isText reports whether bytes are UTF-8 that can be printed; the last character may be cut.
+func isText(head []byte) bool {
+	for len(head) > 0 {
+		r, size := utf8.DecodeRune(head)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return !utf8.FullRune(head)
+		case unicode.IsControl(r) && !unicode.IsSpace(r):
+			return false
+		}
+		head = head[size:]
+	}
+	return true
 }
 
 // outputOrigin names where the output was given: a flag of say, the argument of codec decode.

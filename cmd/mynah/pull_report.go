@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -126,13 +125,6 @@ func (r *pullReport) fail(err error) error {
 	e.Error = err.Error()
 	r.emit(e)
 	return err
-}
-
-// print writes an object that is the answer asked for, and not news of one.
-func (r *pullReport) print(v any) error {
-	encoder := json.NewEncoder(r.program.stdout)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
 }
 
 // file prints what would become of a file.

@@ -74,14 +74,21 @@ func (c *sayCommand) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	var warnings []string
 	if recording != nil {
 		request.Reference, err = recording.hear(ctx, p, model)
-		progress.stop() // for the warnings
 		if err != nil {
 			return err
 		}
-		if !c.Quiet {
-			recording.warn(p)
+		warnings = recording.warnings
+	}
+	if unknown := model.UnknownScripts(text); unknown != "" {
+		warnings = append(warnings, unknown)
+	}
+	if len(warnings) > 0 && !c.Quiet {
+		progress.stop()
+		for _, w := range warnings {
+			p.warn(w)
 		}
 		progress = startProgress(p.stderr, c.Quiet)
 	}

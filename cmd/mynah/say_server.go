@@ -16,7 +16,7 @@ import (
 
 // serverFlags choose a server that speaks instead of this program.
 type serverFlags struct {
-	Server string `help:"Server that speaks instead of this program, such as http://127.0.0.1:8080: with its model, and in all forms that this program writes." placeholder:"URL" unset:"none"`
+	Server string `help:"Server that speaks instead of this program, such as http://127.0.0.1:8080, or HOST:PORT: with its model, and in all forms that this program writes." placeholder:"URL" unset:"none"`
 	APIKey string `name:"api-key" help:"Key of that server, if it has keys. On the command line others on this machine see it." placeholder:"KEY" unset:"none"`
 }
 
@@ -45,10 +45,12 @@ func (c *sayCommand) ask(p *program, out output, text string) error {
 		return c.serverError(p, ctx, err)
 	}
 	defer answer.Close()
-	if !c.Quiet {
+	if len(answer.Info.Warnings) > 0 && !c.Quiet {
+		progress.stop()
 		for _, warning := range answer.Info.Warnings {
 			p.warn(warning)
 		}
+		progress = startProgress(p.stderr, c.Quiet)
 	}
 	s := &speech{program: p, out: out, progress: progress, quiet: c.Quiet, spedUp: true}
 	return s.hear(signals, answer.Info.SampleRate, serverEvents(ctx, answer, began, request.Speed))

@@ -97,7 +97,8 @@ func TestSayServer(t *testing.T) {
 		{"voices", []string{"--voices", "mine"}, exitUsage, "--voices is about a model of this program"},
 		{"reference", []string{"--reference", "x"}, exitUsage, "--reference is about a model of this program"},
 		{"nobody", []string{"--server", "http://127.0.0.1:1"}, exitFailed, "--server: 127.0.0.1:1: "},
-		{"no address", []string{"--server", "localhost"}, exitUsage, "--server: this is no address of a server"},
+		{"host and port", []string{"--server", strings.TrimPrefix(s.url, "http://"), "--max-frames", "3"}, exitPartly, "warning: cut after 3 frames"},
+		{"no address", []string{"--server", "ws://localhost"}, exitUsage, "--server: this is no address of a server"},
 	} {
 		out := filepath.Join(dir, tc.name+".wav")
 		_, problems, code := say(t, dir, append(append([]string{"Hello there.", "-o", out}, asked...), tc.args...)...)

@@ -70,11 +70,11 @@ func (c *serveCommand) Run(p *program) error {
 	if _, ok := hub.RepoOf(c.Model); ok && c.ModelID == "" {
 		c.ModelID = modelName(c.Model) // its folder is named after a commit
 	}
-	opts, err := c.options(s.log)
+	opts, err := c.options(p, s.log)
 	if err != nil {
 		return err
 	}
-	listener, err := listen("--addr", c.Addr)
+	listener, err := listen(p.parser.Origin("addr"), c.Addr)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *serveCommand) Run(p *program) error {
 }
 
 // options puts the flags into the server's terms.
-func (c *serveCommand) options(log *slog.Logger) (server.Options, error) {
+func (c *serveCommand) options(p *program, log *slog.Logger) (server.Options, error) {
 	o := server.Options{
 		Limits: c.limits(), Hosts: splitList(c.AllowHost), Origins: splitList(c.AllowOrigin), ModelID: c.ModelID, Voice: c.Voice,
 		Voices: map[string]string{}, Format: c.ResponseFormat, Log: log, LogText: c.LogText, Version: readVersion().Version,
@@ -102,13 +102,13 @@ func (c *serveCommand) options(log *slog.Logger) (server.Options, error) {
 		return o, usageErrorf("--tls-cert and --tls-key go together")
 	}
 	var err error
-	if o.Keys, err = c.keys(); err != nil {
+	if o.Keys, err = c.keys(p); err != nil {
 		return o, err
 	}
 	for _, pair := range splitList(c.VoiceMap) {
 		from, to, ok := strings.Cut(pair, "=")
 		if !ok || from == "" || to == "" {
-			return o, usageErrorf("--voice-map: %q, wanted pairs such as alloy=ryan", pair)
+			return o, usageErrorf("%s: %q, wanted pairs such as alloy=ryan", p.parser.Origin("voice-map"), pair)
 		}
 		o.Voices[from] = to
 	}
@@ -190,13 +190,14 @@ func (s *service) debug() error {
 	if s.command.DebugAddr == "" {
 		return nil
 	}
-	l, err := listen("--debug-addr", s.command.DebugAddr)
+	flag := s.program.parser.Origin("debug-addr")
+	l, err := listen(flag, s.command.DebugAddr)
 	if err != nil {
 		return err
 	}
 	if !server.IsLoopback(l.Addr()) {
 		l.Close()
-		return usageErrorf("--debug-addr: %s is no loopback address, allowed are those such as 127.0.0.1:6060", s.command.DebugAddr)
+		return usageErrorf("%s: %s is no loopback address, allowed are those such as 127.0.0.1:6060", flag, s.command.DebugAddr)
 	}
 	go func() {
 		h := &http.Server{Handler: server.DebugHandler(), ReadHeaderTimeout: server.DefaultHeaderTimeout}
@@ -211,7 +212,7 @@ func (s *service) wyoming() error {
 	if s.command.Wyoming == "" {
 		return nil
 	}
-	l, err := listen("--wyoming", s.command.Wyoming)
+	l, err := listen(s.program.parser.Origin("wyoming"), s.command.Wyoming)
 	if err != nil {
 		return err
 	}

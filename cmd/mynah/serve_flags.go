@@ -25,7 +25,7 @@ type limitFlags struct {
 	MaxClip     int `help:"Size of a recording that a voice is made of, in MiB." placeholder:"MIB" range:"1,1024" unset:"16" group:"limits"`
 	MaxClipTime int `name:"max-clip-seconds" help:"Seconds of it." placeholder:"N" range:"1,120" unset:"120" group:"limits"`
 	keepFlags
-	MaxConnections int `help:"Open connections." placeholder:"N" range:"1,1000000" unset:"512" group:"limits"`
+	MaxConnections int `help:"Open connections, and requests with a body at a time." placeholder:"N" range:"1,1000000" unset:"512" group:"limits"`
 	MaxWebsockets  int `help:"WebSockets among them." placeholder:"N" range:"1,1000000" unset:"128" group:"limits"`
 	MaxUtterances  int `help:"Utterances of one WebSocket that are spoken or wait." placeholder:"N" range:"1,100000" unset:"64" group:"limits"`
 
@@ -88,17 +88,18 @@ type accessFlags struct {
 }
 
 // keys are those of flag and file.
-func (f *accessFlags) keys() ([]string, error) {
+func (f *accessFlags) keys(p *program) ([]string, error) {
 	keys := splitList(f.APIKeys)
 	if f.APIKeys != "" && len(keys) == 0 { // a list of nothing must not open the server to everyone
-		return nil, usageErrorf("--api-keys: %q has no key", f.APIKeys)
+		return nil, usageErrorf("%s: %q has no key", p.parser.Origin("api-keys"), f.APIKeys)
 	}
 	if f.APIKeysFile == "" {
 		return keys, nil
 	}
+	where := p.parser.Origin("api-keys-file")
 	file, err := os.Open(f.APIKeysFile)
 	if err != nil {
-		return nil, usageErrorf("--api-keys-file: %v", err)
+		return nil, usageErrorf("%s: %v", where, err)
 	}
 	defer file.Close()
 	found := false
@@ -109,10 +110,10 @@ func (f *accessFlags) keys() ([]string, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, usageErrorf("--api-keys-file: %s: %v", f.APIKeysFile, err)
+		return nil, usageErrorf("%s: %s: %v", where, f.APIKeysFile, err)
 	}
 	if !found { // an empty file must not open the server to everyone
-		return nil, usageErrorf("--api-keys-file: %s has no key", f.APIKeysFile)
+		return nil, usageErrorf("%s: %s has no key", where, f.APIKeysFile)
 	}
 	return keys, nil
 }

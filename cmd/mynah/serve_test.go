@@ -324,6 +324,26 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
+// A value that is wrong is named by where it stands.
+func TestServeRefusesVariables(t *testing.T) {
+	for _, tc := range []struct{ variable, value, want string }{
+		{"addr", "8080", `MYNAH_ADDR: "8080", wanted HOST:PORT such as 127.0.0.1:8080`},
+		{"debug-addr", "0.0.0.0:0", "MYNAH_DEBUG_ADDR: 0.0.0.0:0 is no loopback address, allowed are those such as 127.0.0.1:6060"},
+		{"wyoming", "x", `MYNAH_WYOMING: "x", wanted HOST:PORT such as 127.0.0.1:8080`},
+		{"voice-map", "alloy", `MYNAH_VOICE_MAP: "alloy", wanted pairs such as alloy=ryan`},
+		{"api-keys", ",", `MYNAH_API_KEYS: "," has no key`},
+		{"api-keys-file", "/no/such/file", "MYNAH_API_KEYS_FILE: open /no/such/file: no such file or directory"},
+	} {
+		command := exec.Command("mynah", "serve")
+		command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "MYNAH_ADDR=127.0.0.1:0", config.Variable(tc.variable)+"="+tc.value)
+		out, _ := command.CombinedOutput()
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if last := lines[len(lines)-1]; command.ProcessState.ExitCode() != exitUsage || last != "mynah: "+tc.want {
+			t.Errorf("%s: exit code %d, %q, want %q", tc.variable, command.ProcessState.ExitCode(), last, tc.want)
+		}
+	}
+}
+
 // certificate writes a certificate for 127.0.0.1 and its key.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -405,6 +406,47 @@ func TestCorrectedCaptionsStay(t *testing.T) {
 	}
 }
 
+// Captions go with audio that gets another name, corrected or not, asked for or not.
+func TestCaptionsMove(t *testing.T) {
+	o := options(t.TempDir())
+	o.Captions = SRT
+	do(t, read(t, Text, "One.\nTwo.\nThree.\n"), o, &fakeEngine{})
+	three, err := os.ReadFile(filepath.Join(o.Dir, "0003.srt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Dir, "0002.srt"), []byte("corrected"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text     string
+		captions Captions
+		files    []string // of One, Two and Three
+		edited   string
+	}{
+		{"New.\nOne.\nTwo.\nThree.\n", SRT, []string{"0002", "0003", "0004"}, "[0003.srt]"},
+		{"Three.\nTwo.\nOne.\nNew.\n", SRT, []string{"0003", "0002", "0001"}, "[0002.srt]"},
+		{"One.\nTwo.\nThree.\n", NoCaptions, []string{"0001", "0002", "0003"}, "[]"},
+		{"Two.\nThree.\nOne.\n", VTT, []string{"0003", "0001", "0002"}, "[0001.srt]"},
+	} {
+		o.Captions = c.captions
+		r := do(t, read(t, Text, c.text), o, &fakeEngine{})
+		if got := fmt.Sprint(r.Edited); got != c.edited || r.Failed != 0 {
+			t.Errorf("%q: edited are %s, want %s: %+v", c.text, got, c.edited, r.Progress)
+		}
+		if data, err := os.ReadFile(filepath.Join(o.Dir, c.files[1]+".srt")); err != nil || string(data) != "corrected" {
+			t.Errorf("%q: those of Two hold %.20q, %v", c.text, data, err)
+		}
+		if c.captions == VTT {
+			continue
+		}
+		if data, err := os.ReadFile(filepath.Join(o.Dir, c.files[2]+".srt")); err != nil || !bytes.Equal(data, three) {
+			t.Errorf("%q: those of Three hold %.20q, %v", c.text, data, err)
+		}
+		checkManifest(t, o)
+	}
+}
+
 // The joined file's captions are no more written over than the joined file is.
 func TestStrangerBesideBook(t *testing.T) {
 	o := options(t.TempDir())
@@ -628,6 +670,8 @@ func TestManifestIsChecked(t *testing.T) {
 		{"a broken line at the end", string(whole) + "\x01\x02\n", ""},
 		{"a broken line before others", "x\n" + string(whole), "line 1: no line of a manifest"},
 		{"a path", `{"index":1,"file":"../x.wav"}` + "\n", `line 1: "../x.wav" is no file of the folder`},
+		{"captions elsewhere", `{"index":1,"file":"0001.wav","captions":"../x.srt"}` + "\n", `line 1: "../x.srt" is no file of the folder`},
+		{"hidden captions", `{"index":1,"file":"0001.wav","captions":"..","digest":""}` + "\n", "is no file of the folder"},
 		{"a hidden file", `{"index":1,"file":".mynah-batch"}` + "\n", "is no file of the folder"},
 	} {
 		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {

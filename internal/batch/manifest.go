@@ -117,8 +117,10 @@ func readManifest(dir string) (records []Record, good int64, err error) {
 			}
 			return nil, 0, fmt.Errorf("%s, line %d: no line of a manifest; move the file away to begin anew", path, n)
 		}
-		if r.File != filepath.Base(r.File) && r.File != "" || strings.HasPrefix(r.File, ".") {
-			return nil, 0, fmt.Errorf("%s, line %d: %q is no file of the folder", path, n, r.File)
+		for _, name := range []string{r.File, r.Captions} { // which are removed when they are replaced
+			if name != "" && name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+				return nil, 0, fmt.Errorf("%s, line %d: %q is no file of the folder", path, n, name)
+			}
 		}
 		records = append(records, r)
 		rest = after

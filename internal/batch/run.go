@@ -145,27 +145,56 @@ func (r *run) moves() error {
 		if t.action != Move || t.inKeep {
 			continue
 		}
+		if name := t.before.Captions; name != "" && r.stranger(r.movedCaptions(t)) == "" {
+			// First, and with the audio: somebody may have corrected them.
+			if err := r.opts.Disk.Rename(r.path(name), r.keptCaptions(t)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return onDisk(r.path(name), err)
+			}
+		}
 		from := r.path(t.before.File)
 		if err := r.opts.Disk.Rename(from, r.keep(t.digest)); err != nil {
 			return onDisk(from, err)
 		}
-		if t.before.Captions != "" {
-			_ = os.Remove(r.path(t.before.Captions)) // they are made anew under the new name
-		}
+	}
+	kept, err := os.ReadDir(r.work("keep"))
+	if err != nil {
+		return onDisk(r.work("keep"), err)
+	}
+	captions := map[string]bool{} // by their names there; also of audio that a killed run has moved
+	for _, e := range kept {
+		captions[e.Name()] = true
 	}
 	for _, t := range r.tasks {
-		if t.action != Move {
+		if t.before == nil {
 			continue
 		}
-		record := *t.before
-		r.describe(&record, t)
-		record.Captions = ""
-		if err := r.commit(&record, r.keep(t.digest)); err != nil {
-			return err
+		name := ""
+		if t.before.Captions != "" && captions[filepath.Base(r.keptCaptions(t))] {
+			name = r.movedCaptions(t)
 		}
-		t.result = &record
+		if t.action == Move {
+			record := *t.before
+			r.describe(&record, t)
+			record.Captions = name
+			if err := r.commit(&record, r.keep(t.digest)); err != nil {
+				return err
+			}
+			t.result = &record
+		}
+		if name != "" {
+			if err := r.opts.Disk.Rename(r.keptCaptions(t), r.path(name)); err != nil {
+				return onDisk(r.path(name), err)
+			}
+		}
 	}
 	return nil
+}
+
+// movedCaptions is the name of the captions beside audio that is moved; keptCaptions is where
+// they lie on the way.
+func (r *run) movedCaptions(t *task) string { return t.stem + filepath.Ext(t.before.Captions) }
+func (r *run) keptCaptions(t *task) string {
+	return r.work("keep", t.digest+filepath.Ext(t.before.Captions))
 }
 
 // path is that of a file in the folder.

@@ -138,6 +138,8 @@ func TestTableOfNestedCommand(t *testing.T) {
 		{"table in a table", "[voices]\n[voices.add]\nconsent = \"c\"\n[serve]\nvoices = \"s\"\n", "c "},
 		{"table before top", "consent = \"top\"\n[voices.add]\nconsent = \"c\"\n", "c "},
 		{"key of that name", "voices = \"v\"\nconsent = \"top\"\n", "top v"},
+		{"table of the command above", "consent = \"top\"\n[voices]\nvoices = \"v\"\nconsent = \"c\"\n", "c v"},
+		{"table before that of the command above", "[voices]\nvoices = \"v\"\nconsent = \"v\"\n[voices.add]\nconsent = \"c\"\n", "c v"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g, _, err := parse(t, tc.file, nil, "voices", "add")

@@ -5,7 +5,8 @@
 // A flag's name gives the names elsewhere: --top-p is MYNAH_TOP_P in the environment
 // and top_p in the file. The file is TOML. A key at its top is for every command
 // that has the flag; one in the table of a command is for that command alone and
-// goes before; that of a command below another is [voices.add]:
+// goes before; that of a command below another is [voices.add], and [voices] is for all
+// that are below it:
 //
 //	model = "~/models/Qwen3-TTS-12Hz-0.6B-CustomVoice"
 //	voice = "ryan"

@@ -70,24 +70,26 @@ func path(command *kong.Node) string {
 // above is the table around a table.
 func above(table string) string { return table[:max(0, strings.LastIndex(table, "."))] }
 
-// settings lists the keys that each table of a config file may have; "" is the top,
-// which takes the keys of all commands.
+// settings lists the keys that each table of a config file may have. The table of a command
+// that has commands below it takes the keys of all of them, and the top, "", of all there are.
 func settings(app *kong.Application) map[string][]string {
 	known := map[string][]string{"": nil}
 	var walk func(*kong.Node)
 	walk = func(n *kong.Node) {
 		table := path(n)
 		if _, ok := known[table]; !ok {
-			known[table] = nil // also of a command that only has commands below it: theirs are tables in its table
+			known[table] = nil
 		}
 		for _, flag := range n.Flags {
 			if flag.Name == helpFlag || flag.Name == configFlag {
 				continue
 			}
 			key := Key(settingName(flag.Value))
-			known[table] = append(known[table], key)
-			if table != "" {
-				known[""] = append(known[""], key)
+			for t := table; ; t = above(t) {
+				known[t] = append(known[t], key)
+				if t == "" {
+					break
+				}
 			}
 		}
 		for _, child := range n.Children {

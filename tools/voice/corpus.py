@@ -232,7 +232,7 @@ def main():
         credit[kind] -= sum(MIXTURE[k] for k in live)
         text = pools[kind][taken[kind]]
         taken[kind] += 1
-        said, _ = phonemes.of_text(text)
+        said, _ = phonemes.of_text(text, stressed=False)
         if not 2 <= len(said) <= min(MAX_PHONEMES, 340) or phonemes.count_unknown(text):
             dropped += 1
             continue

@@ -3,6 +3,7 @@
     python sketch.py fit STEPS                     # learns log-mel from the teacher's inner features and speech, WORK/sketch/reader.pt
     python sketch.py fit-codes STEPS [--sentences N]    # the same from codes that were made before, where no speech is at hand
     python sketch.py run RANK WORLD [--limit K]    # WORK/features/NNNN.npz of shards that have no speech
+    python sketch.py redo RANK WORLD               # WORK/features/8NNN.npz: once more those that were spoken without the stress of phonemes.STRESSED
 
 Nine tenths of the teacher's work turn its inner features (512 numbers, 80 times a second) into samples. The codec needs samples of an hour or
 two only; the talker needs codes, and those need log-mel, pitch and labels. Pitch and labels come with the inner features; a small
@@ -34,6 +35,7 @@ STEP = 300                    # samples of one inner feature
 GRID = 60                     # samples of one row; STEP / GRID rows a feature
 PHASES = STEP // GRID
 SEED = 21
+REDONE = 8000                 # the first shard of sentences that are made once more
 CROP = 64                     # features of a training crop
 BATCH = 12
 LOUD_FLOOR, LOUD_SHARE = 0.5, 0.02     # of loud(); with EARLY and LATE the starts and ends of speech agree in the median
@@ -210,7 +212,7 @@ def fit_codes(steps, sentences):
     for path in files[::max(1, len(files) * SHARD // sentences)]:
         shard, begin = np.load(path), 0
         for end, i in zip(shard["ends"], shard["ids"]):
-            said, _ = phonemes.of_text(lines[i]["text"])
+            said, _ = phonemes.of_text(lines[i]["text"], stressed=False)      # as it was when these codes were made
             inner, durations, pitch = front(said, lines[i]["voice"])
             start = begins(durations, [-1, *(SYMBOLS[c] for c in said), -1], shard["label"][begin:end].reshape(-1))
             mel = codebook.decode_mel(torch.from_numpy(shard["codes"][begin:end].astype(np.int64)), books).numpy()
@@ -258,17 +260,27 @@ def fit_codes(steps, sentences):
             os.replace(path + ".tmp", path)
 
 
+def unstressed(lines):
+    """Lines whose codes were made before phonemes.STRESSED had stress."""
+    known = set()
+    for path in glob.glob(paths.file("codes", "[0-7]*.npz")):
+        known.update(np.load(path)["ids"].tolist())
+    return [x for x in lines if x["id"] in known and phonemes.of_text(x["text"])[0] != phonemes.of_text(x["text"], stressed=False)[0]]
+
+
 @torch.inference_mode()
-def run(rank, world, limit):
+def run(rank, world, limit, redo=False):
     with open(paths.file("corpus", "corpus.jsonl"), encoding="utf-8") as f:
         lines = [json.loads(x) for x in f]
+    if redo:
+        lines = unstressed(lines)
     front, reader = Front(), Reader().eval()
     reader.load_state_dict(torch.load(paths.file("sketch", "reader.pt"), weights_only=True))
     folder = paths.folder("features")
     for shard in range(rank, min(limit, (len(lines) + SHARD - 1) // SHARD), world):
-        name = f"{shard:04d}.npz"
+        name = f"{shard + REDONE * redo:04d}.npz"
         path = os.path.join(folder, name)
-        if os.path.exists(path) or os.path.exists(paths.file("speech", name)) or not claim(path):
+        if os.path.exists(path) or os.path.exists(paths.file("speech", name)) or not redo and os.path.exists(paths.file("codes", name)) or not claim(path):
             continue
         began, spent = time.time(), time.process_time()
         mels, ends, phones, owners, steps, phone_ends, pitches, shifts, ids = ([] for _ in range(9))
@@ -307,7 +319,7 @@ def run(rank, world, limit):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("fit", "fit-codes", "run"))
+    parser.add_argument("what", choices=("fit", "fit-codes", "run", "redo"))
     parser.add_argument("numbers", nargs="+", type=int)
     parser.add_argument("--limit", type=int, default=10 ** 9)
     parser.add_argument("--sentences", type=int, default=2000)
@@ -318,4 +330,4 @@ if __name__ == "__main__":
     elif args.what == "fit-codes":
         fit_codes(args.numbers[0], args.sentences)
     else:
-        run(args.numbers[0], args.numbers[1], args.limit)
+        run(args.numbers[0], args.numbers[1], args.limit, args.what == "redo")

@@ -44,7 +44,8 @@ NEAR_TRUNK, WHOLE_TRUNK = 0.5, 0.25          # of the predictor's gradient that 
 WRONG_FRAMES, WRONG_CODES = 0.06, 0.03       # share of frames, and of single codes, exchanged in the input
 OWN = 0.75                   # of the utterances hear some of their frames as the model itself says them,
 OWN_FRAMES = (0.3, 1.0)      # this share of them, drawn anew for each;
-OWN_HEAT = 0.6               # drawn at this temperature
+OWN_HEAT = (0.3, 0.7)        # code 0 and the near groups drawn at a temperature between these,
+OWN_FINE = 0.15              # the others at this one, as they are when it speaks: much alike
 OWN_CODES = 0.5              # of the frames whose residual groups are learned after codes of the model's own
 WEIGHTS = torch.tensor([0.8, 0.4, 0.4, 0.25, 0.2, *[0.12] * 10])        # of groups 1 .. 15 in the loss; codebook.GROUPS_OF says what they hold
 SIDES = torch.tensor([0.6, 0.3, 0.3])        # of groups 1 .. 3 as the helper reads them off the trunk
@@ -59,16 +60,17 @@ def load():
     written text that each of its words says."""
     with open(paths.file("corpus", "corpus.jsonl"), encoding="utf-8") as f:
         lines = [json.loads(x) for x in f]
-    out = []
+    out = {}
     for path in sorted(glob.glob(paths.file("codes", "[0-9]*.npz"))):
         shard, begin = np.load(path), 0
         codes, label, owner = shard["codes"], shard["label"], shard["owner"]
         for end, i in zip(shard["ends"], shard["ids"]):
             text, words = read(lines[i]["text"])
-            out.append(dict(id=int(i), text=text, words=words, speaker=TEACHER[lines[i]["voice"]], codes=codes[begin:end].astype(np.int64), label=label[begin:end].astype(np.int64),
-                            owner=owner[begin:end]))
+            # What sketch.py made once more comes last and counts.
+            out[int(i)] = dict(id=int(i), text=text, words=words, speaker=TEACHER[lines[i]["voice"]], codes=codes[begin:end].astype(np.int64), label=label[begin:end].astype(np.int64),
+                               owner=owner[begin:end])
             begin = end
-    return out
+    return list(out.values())
 
 
 @functools.cache
@@ -222,15 +224,22 @@ def reconsider(codes, near, books):
 
 @torch.no_grad()
 def own_frames(model, b, books):
-    """The frames [N, GROUPS] of a batch as the model says them after the true ones, with the best codes after each of theirs: what it
-    hears when it speaks by itself, where nobody corrects it."""
-    draw = lambda logits: torch.multinomial(F.softmax(logits / OWN_HEAT, -1), 1)[:, 0]
+    """The frames of a batch as the model begins them after the true ones, [N, GROUPS], with the best codes after each of theirs; and frames that are
+    its own to the end: what it hears when it speaks by itself, where nobody corrects it. The last are of OWN of the utterances only, the others as they are."""
+    heat = random.uniform(*OWN_HEAT)
+    draw = lambda logits, heat: torch.multinomial(F.softmax(logits.reshape(-1, ENTRIES) / heat, -1), 1).view(logits.shape[:-1])
     h, _, _ = model.trunk(embed(model, b, False))
     flat = h.reshape(-1, h.shape[-1])[b["where"]]
-    first = draw(model.codec_head(flat)[:, :ENTRIES])
+    first = draw(model.codec_head(flat)[:, :ENTRIES], heat)
     said, _ = reconsider(b["codes"], first[:, None], books)
-    rest = model.predictor(flat, said[:, :NEAR])
-    return reconsider(b["codes"], torch.stack([first, *(draw(rest[:, g]) for g in range(NEAR - 1))], 1), books)
+    near = draw(model.predictor(flat, said[:, :NEAR]), heat)
+    said, best = reconsider(b["codes"], torch.cat([first[:, None], near], 1), books)
+    heard = b["codes"].clone()
+    share = torch.empty(len(b["text"]), device=flat.device).uniform_(*OWN_FRAMES) * (torch.rand(len(b["text"]), device=flat.device) < OWN)
+    at = (torch.rand(len(flat), device=flat.device) < share[b["where"] // b["text"].shape[1]]).nonzero()[:, 0]
+    heard[at, :NEAR] = said[at, :NEAR]
+    heard[at, NEAR:] = draw(model.predictor(flat[at], said[at])[:, NEAR - 1:], OWN_FINE)
+    return said, best, heard
 
 
 def embed(model, b, training, own=None):
@@ -244,9 +253,7 @@ def embed(model, b, training, own=None):
         n = len(frames)
         at = frames.device
         if own is not None:
-            utterance = b["where"] // b["text"].shape[1]
-            share = torch.empty(len(b["text"]), device=at).uniform_(*OWN_FRAMES) * (torch.rand(len(b["text"]), device=at) < OWN)
-            frames = torch.where(torch.rand(n, 1, device=at) < share[utterance][:, None], own, frames)
+            frames = own
         other = frames[torch.randint(n, (n,), device=at)]
         frames = torch.where((torch.rand(n, 1, device=at) < WRONG_FRAMES) | (torch.rand(n, GROUPS, device=at) < WRONG_CODES), other, frames)
     return x.index_put((b["is_frame"],), x[b["is_frame"]] + model.frame(frames))
@@ -271,7 +278,7 @@ def residual(model, flat, codes, target, trunk, drop):
 
 def losses(model, helpers, b, training, drop, whole=True, own=None, helped=1.0):
     """own is what own_frames returned, helped how much of the helpers' gradient reaches the trunk. (code 0, each residual group, phones, sides, guide, share of codes 0 that are right); in training without whole only the near groups."""
-    h, scores, middle = model.trunk(embed(model, b, training, own and own[0]), drop)
+    h, scores, middle = model.trunk(embed(model, b, training, own and own[2]), drop)
     known = b["target"] >= 0
     logits, wanted = model.codec_head(h[known]), b["target"][known]
     first = F.cross_entropy(logits, wanted)

@@ -60,11 +60,26 @@ def hear(samples):
     return " ".join(p.text.strip() for p in parts)
 
 
+# Short forms and what they stand for. The judge writes either for the same sound, so they are one (as in Whisper's own comparison).
+SHORT_FORMS = [("won't", "will not"), ("can't", "can not"), ("cannot", "can not"), ("shan't", "shall not"), ("let's", "let us"), ("n't", " not"), ("'re", " are"), ("'m", " am"), ("'ll", " will"),
+               ("'ve", " have"), ("'s", " is"), ("'d", " would")]
+
+
+def bare(text):
+    """The spoken words of a text, short forms written out."""
+    text = text.replace("’", "'")
+    for short, long in SHORT_FORMS:
+        text = re.sub(rf"(?i){short}\b", long, text)
+    return spoken.words(text)
+
+
 def errors(want, got):
     """(edit distance over words, words wanted)."""
-    for hour, minute in re.findall(r"\b(\d{1,2}):(\d\d)\b", want):
-        got = re.sub(rf"\b{hour}\.{minute}\b", f"{hour}:{minute}", got)          # the judge likes to write 3.30
-    a, b = spoken.words(want), spoken.words(got)
+    a = bare(want)
+    for hour, minute in re.findall(r"\b(\d{1,2})\.(\d\d)\b", got):
+        if " ".join(bare(f"{hour}:{minute}")) in " ".join(a):
+            got = got.replace(f"{hour}.{minute}", f"{hour}:{minute}")          # the judge likes to write 3.30
+    b = bare(got)
     # Letters of initials and joined words are one matter of spelling: compare without spaces first.
     if "".join(a) == "".join(b):
         return 0, len(a)

@@ -38,8 +38,9 @@ SEED = 21
 REDONE = 8000                 # the first shard of sentences that are made once more
 CROP = 64                     # features of a training crop
 BATCH = 12
-LOUD_FLOOR, LOUD_SHARE = 0.5, 0.02     # of loud(); with EARLY and LATE the starts and ends of speech agree in the median
-EARLY, LATE = 0, 0                     # samples by which the window of a row makes it heard before speech begins and after it ends
+AROUND = 12                   # rows in which the windows of what is kept reach over its ends
+LOUD_FLOOR, LOUD_SHARE = 0.015, 0.02   # of loud(); with EARLY and LATE the starts and ends of speech agree in the median
+EARLY, LATE = 120, 0                   # samples by which the window of a row makes it heard before speech begins and after it ends
 
 
 class Front:
@@ -222,13 +223,19 @@ def fit_codes(steps, sentences):
                 missed += 1
                 continue
             inside = (row >= 0) & (row < len(inner) * PHASES)
-            data.append((inputs(inner, pitch), row[inside], mel[inside].astype(np.float32), start, len(mel)))
+            # What was cut off was silence; without it the reader makes something up there, and no end is found.
+            around = np.arange(row[0] % 8, len(inner) * PHASES, 8)
+            around = around[(around < row[0] - AROUND) | (around > row[-1] + AROUND)]
+            quiet = np.full((len(around), MELS), np.log(FLOOR), np.float32)
+            data.append((inputs(inner, pitch), np.r_[row[inside], around], np.concatenate([mel[inside].astype(np.float32), quiet]), start, len(mel)))
             seconds += len(mel) * HOP / 24000
     held, data = data[::25], [d for k, d in enumerate(data) if k % 25]
     print(f"sketch: {len(data)} utterances, {seconds / 60:.1f} minutes, {missed} whose beginning was not found", flush=True)
     reader, sizes = Reader(), np.array([len(d[0]) for d in data], float)
     opt = torch.optim.AdamW(reader.parameters(), 1e-3, weight_decay=1e-2)
     path, began = os.path.join(paths.folder("sketch"), "reader.pt"), time.time()
+    if os.path.exists(path):
+        reader.load_state_dict(torch.load(path, weights_only=True))
     for step in range(steps):
         rng = np.random.default_rng((SEED, step))
         xs, rows, mels = [], [], []

@@ -1,9 +1,14 @@
-"""Checks of the text side, without models: python -m unittest test_text. The phoneme cases need espeak-ng and are skipped without it."""
+"""Checks of the text side, without models: python -m unittest test_text. Cases of phonemes need espeak-ng, those of the judge its packages; without these they are skipped."""
 import ctypes.util
 import unittest
 
 import phonemes
 import spoken
+
+try:
+    import judge
+except ImportError:
+    judge = None
 
 SPOKEN = {
     "The meeting is on March 14 at 3:30 p.m.": "the meeting is on march fourteenth at three thirty p m",
@@ -38,6 +43,17 @@ class Text(unittest.TestCase):
             self.assertEqual(named, sorted(named), text)
             self.assertLess(named[-1], len(text.split()), text)
             self.assertLessEqual(set(said), phonemes.KEPT | set(phonemes.PUNCTUATION), text)
+
+    @unittest.skipUnless(judge, "the judge's packages are not installed")
+    def test_errors(self):
+        for want, heard, wrong in [
+            ("I am sorry, but I don't understand.", "I'm sorry but I do not understand.", 0),
+            ("The train leaves at seven thirty.", "The train leaves at 7.30.", 0),
+            ("It is 7.30 percent.", "It is 7.30%.", 0),
+            ("I can't find it.", "Can't find it.", 1),
+            ("We won't go.", "We want to go.", 2),
+        ]:
+            self.assertEqual(judge.errors(want, heard)[0], wrong, (want, heard))
 
 
 if __name__ == "__main__":

@@ -117,11 +117,15 @@ func (c *profileCommand) Run(p *program) error {
 	return c.write(p, recorder, report)
 }
 
-// checkOutputs refuses, before any computing, files that cannot be written and files
-// that are named twice.
+// checkOutputs refuses, before any computing, files that cannot be written, files that
+// are named twice, and files that are there and hold something else.
 func (c *profileCommand) checkOutputs() error {
 	used := map[string]string{}
-	for _, f := range []struct{ flag, path string }{{"--json", c.JSON}, {"--trace", c.Trace}, {"--html", c.HTML}} {
+	for _, f := range []struct{ flag, path, mark, kind string }{
+		{"--json", c.JSON, `"budget_ms"`, "JSON of a profile"},
+		{"--trace", c.Trace, `"traceEvents"`, "trace"},
+		{"--html", c.HTML, "<title>mynah profile</title>", "page of a profile"},
+	} {
 		if f.path == "" {
 			continue
 		}
@@ -138,8 +142,23 @@ func (c *profileCommand) checkOutputs() error {
 		if info, err := os.Stat(filepath.Dir(f.path)); err != nil || !info.IsDir() {
 			return usageErrorf("%s: directory %s does not exist", f.flag, filepath.Dir(f.path))
 		}
+		if holdsSomething(f.path) && !headHas(f.path, f.mark) {
+			return usageErrorf("%s: %s is there and is no %s: it is not written over", f.flag, f.path, f.kind)
+		}
 	}
 	return nil
+}
+
+// headHas reports whether a file's first 4 KiB have a mark in them.
+func headHas(path, mark string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true // writing will tell
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(f, head)
+	return bytes.Contains(head[:n], []byte(mark))
 }
 
 // write writes what was asked for.

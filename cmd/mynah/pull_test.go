@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +26,8 @@ import (
 // The scripts of pull and models run beside a hub of their own, which has the built-in voice
 // as org/english. Besides the commands of the other scripts they use
 //
-//	hub [TOKEN]     start it; with a token, nobody else is let in
+//	hub [TOKEN]     start it; with a token, nobody else is let in. $SIZE has all bytes of
+//	                org/english, $SIZE_model those of model.safetensors, $SIZE_config of config.json
 //	fault N STATUS  the next N requests get this status
 //	change          put another vocabulary's commit at main
 //	lose FILE [DIR] remove a file from the snapshots of org/english, or of a folder of the cache
@@ -74,6 +77,14 @@ func cmdHub(ts *testscript.TestScript, _ bool, args []string) {
 	hubs.Store(ts.MkAbs("."), s)
 	ts.Setenv("HF_ENDPOINT", s.Hub.URL)
 	ts.Setenv("HUB", s.Hub.Listener.Addr().String())
+	size := 0
+	for name, data := range voiceFiles(ts) {
+		size += len(data)
+		if base, _, _ := strings.Cut(name, "."); !strings.Contains(name, "/") {
+			ts.Setenv("SIZE_"+base, strconv.Itoa(len(data)))
+		}
+	}
+	ts.Setenv("SIZE", strconv.Itoa(size))
 }
 
 func cmdFault(ts *testscript.TestScript, _ bool, args []string) {
@@ -118,14 +129,11 @@ func cmdDown(ts *testscript.TestScript, _ bool, _ []string) { hubOf(ts).Close() 
 // voiceFiles are the files of the built-in voice.
 func voiceFiles(ts *testscript.TestScript) map[string][]byte {
 	files := map[string][]byte{}
-	dir := ts.MkAbs("voice-files")
-	ts.Check(os.CopyFS(dir, voice.FS()))
-	ts.Check(filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	ts.Check(fs.WalkDir(voice.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		name, _ := filepath.Rel(dir, path)
-		files[filepath.ToSlash(name)], err = os.ReadFile(path)
+		files[name], err = fs.ReadFile(voice.FS(), name)
 		return err
 	}))
 	return files

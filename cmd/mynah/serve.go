@@ -110,6 +110,9 @@ func (c *serveCommand) options(p *program, log *slog.Logger) (server.Options, er
 		if !ok || from == "" || to == "" {
 			return o, usageErrorf("%s: %q, wanted pairs such as alloy=ryan", p.parser.Origin("voice-map"), pair)
 		}
+		if other, twice := o.Voices[from]; twice && other != to {
+			return o, usageErrorf("%s: %s is both %s and %s, wanted one voice for each name", p.parser.Origin("voice-map"), from, other, to)
+		}
 		o.Voices[from] = to
 	}
 	o.Kept = (&voicesFlags{c.Voices}).store(c.MaxVoices)

@@ -55,7 +55,7 @@ func FromEnvironment(getenv func(string) string) (Settings, error) {
 // first is the first of some variables that is set, and its value.
 func first(getenv func(string) string, names ...string) (name, value string) {
 	for _, name := range names {
-		if v := getenv(name); v != "" {
+		if v := getenv(name); strings.TrimSpace(v) != "" {
 			return name, v
 		}
 	}

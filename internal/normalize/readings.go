@@ -44,6 +44,7 @@ var patterns = []pattern{
 	whenAll(`([$£€¥]`+amount+`)/([a-z]+)`, "${1} a ${2}"),
 	whenAll(`([$£€¥]?`+amount+`[kKmMB%]?)\+`, "${1} plus"),
 	whenAll(`https?://(?:www\.)?(.+?)/?`, "${1}"),
+	whenAll(`(\d{1,2}/\d{1,2})/([5-9]\d)`, "${1}/19${2}"),
 }
 
 func whenAll(expr, reading string) pattern { return pattern{all(expr), reading} }

@@ -332,7 +332,7 @@ PATTERNS = [(re.compile(p), r) for p, r in (
     (r"(\d{1,2}:[0-5]\d):0?([1-9]|[1-5]\d)", r"\1 and \2 seconds"), (r"(\d+):(\d|[6-9]\d|\d{3,})", r"\1 to \2"),
     (r"US(\$\d.*)", r"\1"), (r"([$£€¥])(\.\d+)", r"\g<1>0\2"), (f"({AMOUNT})([$£€¥])", r"\2\1"), (r"-([$£€¥]\d.*)", r"minus \1"),
     (f"([$£€¥])({AMOUNT})[-—][$£€¥]?({AMOUNT}[kKmMB]?)", r"\1\2 to \1\3"), (f"([$£€¥]{AMOUNT})/([a-z]+)", r"\1 a \2"), (f"([$£€¥]?{AMOUNT}[kKmMB%]?)\\+", r"\1 plus"),
-    (r"https?://(?:www\.)?(.+?)/?", r"\1"),
+    (r"https?://(?:www\.)?(.+?)/?", r"\1"), (r"(\d{1,2}/\d{1,2})/([5-9]\d)", r"\1/19\2"),
 )]
 SIGNS = {"x": " by ", "*": " times ", "+": " plus ", "=": " equals "}
 COINS = {"$": "dollars", "£": "pounds", "€": "euros", "¥": "yen"}

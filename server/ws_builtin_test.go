@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/mynah-tts/mynah/internal/text"
 	"github.com/mynah-tts/mynah/synth"
 )
 
@@ -80,8 +81,8 @@ func TestSocketEqualsHTTP(t *testing.T) {
 				c.say("input.done")
 				if h := c.hear(i); !bytes.Equal(h.audio, want) || h.end.Finish != reason {
 					t.Errorf("time %d: %d bytes, want %d; finish %s, want %s", i, len(h.audio), len(want), h.end.Finish, reason)
-				} else if several := tc.name == "several segments"; several != (h.end.Sentences > 1) {
-					t.Errorf("%d segments", h.end.Sentences)
+				} else if wanted := len(text.Sentences(tc.text)); h.end.Sentences != wanted {
+					t.Errorf("%d segments, want %d", h.end.Sentences, wanted)
 				}
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/mynah-tts/mynah/internal/text"
 	"github.com/mynah-tts/mynah/sampler"
 )
 
@@ -23,6 +24,12 @@ type generationConfig struct {
 	SubTopP        *float64 `json:"subtalker_top_p"`
 
 	MaxNewTokens *int `json:"max_new_tokens"`
+
+	// Keys of ours: how text is cut for a voice that does best with less than the usual
+	// segments. The first is what Request.SegmentRunes is, the second after how many
+	// characters a segment ends behind a clause.
+	SegmentCharacters *int `json:"segment_characters"`
+	ClauseCharacters  *int `json:"clause_characters"`
 }
 
 // The reference's built-in defaults.
@@ -38,6 +45,7 @@ const (
 type defaults struct {
 	talker, residual sampler.Params
 	maxFrames        int
+	limits           text.Limits // of segments
 }
 
 func readDefaults(fsys fs.FS) (defaults, error) {
@@ -55,8 +63,30 @@ func readDefaults(fsys fs.FS) (defaults, error) {
 			TopP: float32(or(g.SubTopP, defaultTopP)), RepetitionPenalty: 1,
 		},
 		maxFrames: or(g.MaxNewTokens, defaultMaxFrames),
+		limits:    segmentLimits(or(g.SegmentCharacters, text.DefaultSentence)),
+	}
+	if g.ClauseCharacters != nil {
+		d.limits.Clause = *g.ClauseCharacters
+	}
+	if d.limits.Sentence < 1 {
+		return d, fmt.Errorf("generation_config.json: segment_characters is %d, allowed are 1 and up", *g.SegmentCharacters)
+	}
+	if d.limits.Clause < 1 {
+		return d, fmt.Errorf("generation_config.json: clause_characters is %d, allowed are 1 and up", *g.ClauseCharacters)
 	}
 	return d, d.validate()
+}
+
+// segmentLimits returns the limits of segments that end at the first sentence end behind so
+// many characters. They are cut elsewhere as they are by default, or later if that is more;
+// with a number below 1 nowhere.
+func segmentLimits(characters int) text.Limits {
+	if characters < 1 {
+		return text.Limits{Sentence: characters}
+	}
+	l := text.LimitsFor(max(characters, text.DefaultSentence))
+	l.Sentence = characters
+	return l
 }
 
 func (d defaults) validate() error {

@@ -4,8 +4,8 @@ import "time"
 
 // Event is what a stream yields: one Start; for each segment of the text a Segment, an
 // Audio for each frame, and a SegmentDone; one Done. A stream that fails ends with an
-// error and no Done. A text that is not longer than Request.SegmentRunes is a single
-// segment.
+// error and no Done. A text that is not longer than Request.SegmentRunes, or a
+// single short sentence, is a single segment.
 type Event interface{ event() }
 
 // Start tells how the request was understood. It comes when computing begins.

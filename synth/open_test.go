@@ -114,6 +114,12 @@ func TestOpenRefuses(t *testing.T) {
 		"temperature": {
 			map[string][]byte{"generation_config.json": edit(t, dir, "generation_config.json", "temperature", -1)}, "generation_config.json: temperature",
 		},
+		"no segments": {
+			map[string][]byte{"generation_config.json": edit(t, dir, "generation_config.json", "segment_characters", 0)}, "generation_config.json: segment_characters is 0, allowed are 1 and up",
+		},
+		"no clauses": {
+			map[string][]byte{"generation_config.json": edit(t, dir, "generation_config.json", "clause_characters", -5)}, "generation_config.json: clause_characters is -5, allowed are 1 and up",
+		},
 	}
 	for _, id := range []string{"tts_pad_token_id", "tts_bos_token_id", "tts_eos_token_id"} {
 		cases["no "+id] = struct {

@@ -42,8 +42,9 @@ type Request struct {
 	// SegmentRunes is how many characters a part of a long text has at least before it is
 	// cut behind a sentence: each such segment is spoken by itself, in the same voice, with
 	// noise of its own. Without sentences it is cut at 1.5 times as many (of 300, if that is
-	// more) behind a clause, at 2 at white space, at 2.5 anywhere. 0 takes 300, 1 cuts behind
-	// every sentence, -1 cuts nowhere.
+	// more) behind a clause, at 2 at white space, at 2.5 anywhere. 1 cuts behind every sentence,
+	// -1 cuts nowhere, 0 takes the checkpoint's own limits: segment_characters (300) and
+	// clause_characters (450) of its generation_config.json.
 	SegmentRunes int
 
 	// Gap is the silence between segments, rounded to whole samples; 10 s at most.

@@ -44,14 +44,8 @@ type segment struct {
 	ended bool   // nothing is added any more
 }
 
-// newScript returns an empty script. Segments end after a sentence once they have so
-// many characters; never if that is negative.
-func newScript(tok *tokenizer.Tokenizer, runes int) *script {
-	limits := text.Limits{} // cuts nowhere
-	if runes > 0 {
-		limits = text.LimitsFor(max(runes, defaultSegmentRunes))
-		limits.Sentence = runes
-	}
+// newScript returns an empty script whose segments end by the limits.
+func newScript(tok *tokenizer.Tokenizer, limits text.Limits) *script {
 	cut := text.NewSegmenter(limits)
 	cut.SetLimit(requestLimit)
 	s := &script{tokens: tok.NewStream(), cut: cut}

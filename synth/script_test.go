@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mynah-tts/mynah/internal/paritytest"
 )
 
 // told is what a stream told about its segments, and its audio.
@@ -70,6 +73,39 @@ func TestSegments(t *testing.T) {
 	samples := frames*m.info.FrameSize + 3*2400
 	if w.done.Segments != 4 || w.done.Frames != frames || w.done.Samples != samples || len(w.pcm) != samples {
 		t.Errorf("%+v, %d samples, want %d frames and %d samples", w.done, len(w.pcm), frames, samples)
+	}
+}
+
+// TestSegmentsOfTheCheckpoint: generation_config.json says how text is cut if the request
+// does not.
+func TestSegmentsOfTheCheckpoint(t *testing.T) {
+	const config = "generation_config.json"
+	dir := os.DirFS(paritytest.Own(t, "tiny-custom").Dir)
+	once := overlay{dir, map[string][]byte{config: edit(t, dir, config, "segment_characters", 1)}}
+	m, err := OpenFS(overlay{dir, map[string][]byte{config: edit(t, once, config, "clause_characters", 12)}}, "test", Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, c := range []struct {
+		runes int
+		want  []string
+	}{
+		{0, []string{"One, two three,", "four, five.", "Six."}},
+		{1, []string{"One, two three, four, five.", "Six."}},
+		{-1, []string{"One, two three, four, five. Six."}},
+	} {
+		p, err := m.planWhole(Request{Text: "One, two three, four, five. Six.", SegmentRunes: c.runes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, segment := range p.script.segments {
+			got = append(got, string(segment.text))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("SegmentRunes %d: %q, want %q", c.runes, got, c.want)
+		}
 	}
 }
 

@@ -18,11 +18,8 @@ import (
 // MaxTextRunes bounds the text of one request: two hours of speech.
 const MaxTextRunes = 100_000
 
-// Of the other fields of a request.
-const (
-	defaultSegmentRunes = 300
-	maxGap              = 10 * time.Second
-)
+// maxGap bounds the silence between segments.
+const maxGap = 10 * time.Second
 
 // Speak admits a request. It returns at once: with a *RequestError if the request cannot
 // be, with ErrBusy, ErrDraining or ErrClosed if the model does not take it. ctx cancels
@@ -158,14 +155,15 @@ func (m *Model) planText(p *plan, r Request) error {
 	case r.MaxFrames < 0:
 		return requestErrorf("max_frames", "%d, allowed are 1 and up, or 0 for the checkpoint's %d", r.MaxFrames, m.defaults.maxFrames)
 	case r.SegmentRunes < -1:
-		return requestErrorf("segment_runes", "%d, allowed are 1 and up, 0 for %d, or -1 to cut nowhere", r.SegmentRunes, defaultSegmentRunes)
+		return requestErrorf("segment_runes", "%d, allowed are 1 and up, 0 for the checkpoint's %d, or -1 to cut nowhere", r.SegmentRunes, m.defaults.limits.Sentence)
 	case r.Gap < 0 || r.Gap > maxGap:
 		return requestErrorf("gap", "%v, allowed are 0 to %v", r.Gap, maxGap)
 	}
-	if r.SegmentRunes == 0 {
-		r.SegmentRunes = defaultSegmentRunes
+	limits := m.defaults.limits
+	if r.SegmentRunes != 0 {
+		limits = segmentLimits(r.SegmentRunes)
 	}
-	p.script = newScript(m.encoder.Tokenizer(), r.SegmentRunes)
+	p.script = newScript(m.encoder.Tokenizer(), limits)
 	p.gap = int(math.Round(r.Gap.Seconds() * float64(m.codec.SampleRate())))
 	return nil
 }

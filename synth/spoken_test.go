@@ -16,7 +16,7 @@ import (
 // segmentIDs returns the ids of each segment of a text that comes in pieces.
 func segmentIDs(t *testing.T, tok *tokenizer.Tokenizer, pieces []string) (ids [][]int, texts []string) {
 	t.Helper()
-	s := newScript(tok, 1)
+	s := newScript(tok, segmentLimits(1))
 	for _, p := range pieces {
 		if err := s.write(p); err != nil {
 			t.Fatalf("%q: %v", p, err)
@@ -71,7 +71,7 @@ func TestWordsComeAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newScript(tok, 300)
+	s := newScript(tok, segmentLimits(300))
 	if err := s.write("The weather is nice t"); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestAnyCut(t *testing.T) {
 		text = strings.Join(strings.Fields(text), " ") + " end"
 		want := tok.EncodeText(normalize.English(text))
 		for range 3 {
-			s := newScript(tok, -1)
+			s := newScript(tok, segmentLimits(-1))
 			for _, p := range cutUp(text, rng) {
 				if err := s.write(p); err != nil {
 					t.Fatalf("%q: %v", p, err)

@@ -240,7 +240,7 @@ func TestCutsDoNotMatter(t *testing.T) {
 	for range 3000 {
 		text := randomText(rng)
 		fresh := func() *script {
-			s := newScript(m.encoder.Tokenizer(), []int{-1, 1, 300}[len(text)%3])
+			s := newScript(m.encoder.Tokenizer(), segmentLimits([]int{-1, 1, 300}[len(text)%3]))
 			s.letters.writing = english
 			return s
 		}
@@ -367,7 +367,7 @@ func TestGreekFirst(t *testing.T) {
 		pieces []string
 		spoken string
 	}{{[]string{"Γ", "ειά σου"}, ""}, {[]string{"Ω", " is a unit."}, "Ω is a unit."}, {[]string{"π"}, "π"}} {
-		s := newScript(m.encoder.Tokenizer(), 300)
+		s := newScript(m.encoder.Tokenizer(), segmentLimits(300))
 		s.letters.writing = english
 		early, segments, err := written(s, c.pieces)
 		if got := strings.Join(segments, ""); got != c.spoken || (err != nil) != (c.spoken == "") || c.spoken == "" && early != "" {

@@ -37,7 +37,7 @@ type batchCommand struct {
 	Trim       bool     `help:"Cut silence off both ends. Samples above -50 dBFS, and a little around them, always stay."`
 	Gap        pause    `help:"Silence between the segments of a long text, 0 to 10 seconds." placeholder:"TIME" unset:"0s"`
 	ChapterGap *pause   `help:"Silence between the chapters in the joined file of a book, 0 to 60 seconds." placeholder:"TIME" unset:"2s"`
-	Segment    int      `help:"Characters after which a long text is cut behind a sentence; 1 cuts behind every sentence, -1 nowhere." placeholder:"N" range:"-1,100000" unset:"300"`
+	Segment    int      `help:"Characters after which a long text is cut behind a sentence; 1 cuts behind every sentence, -1 nowhere." placeholder:"N" range:"-1,100000" unset:"the checkpoint's, usually 300"`
 	Captions   string   `help:"Write the times of the segments beside each file." allowed:"srt,vtt" placeholder:"NAME" unset:"none"`
 
 	Jobs     string `help:"Items that are spoken at once, 1 to 64, or auto. Changes no sample." placeholder:"N" unset:"auto"`

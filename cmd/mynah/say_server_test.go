@@ -143,7 +143,7 @@ func TestSayServerClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, problems, code := say(t, dir, strings.Repeat("The boats came back to the harbour before the rain. ", 2), "-o", "clip.wav", "--seed", "1", "--sample-rate", "192000"); code != exitDone {
+	if _, problems, code := say(t, dir, strings.Repeat("The boats came back to the harbour before the rain. ", 3), "-o", "clip.wav", "--seed", "1", "--sample-rate", "192000"); code != exitDone {
 		t.Fatal(problems)
 	}
 	clip, err := os.ReadFile(filepath.Join(dir, "clip.wav"))

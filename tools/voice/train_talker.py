@@ -238,7 +238,8 @@ def own_frames(model, b, books):
     share = torch.empty(len(b["text"]), device=flat.device).uniform_(*OWN_FRAMES) * (torch.rand(len(b["text"]), device=flat.device) < OWN)
     at = (torch.rand(len(flat), device=flat.device) < share[b["where"] // b["text"].shape[1]]).nonzero()[:, 0]
     heard[at, :NEAR] = said[at, :NEAR]
-    heard[at, NEAR:] = draw(model.predictor(flat[at], said[at])[:, NEAR - 1:], OWN_FINE)
+    if len(at):                                             # a batch of a few long utterances may have none
+        heard[at, NEAR:] = draw(model.predictor(flat[at], said[at])[:, NEAR - 1:], OWN_FINE)
     return said, best, heard
 
 

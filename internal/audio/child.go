@@ -17,8 +17,8 @@ import (
 // childName is the program that encodes what Mynah does not.
 const childName = "ffmpeg"
 
-// probeTimeout bounds how long a program may take to list its encoders.
-const probeTimeout = 10 * time.Second
+// probeTimeout bounds how long a program may take to list its encoders. Tests wait less.
+var probeTimeout = 10 * time.Second
 
 // probed keeps the encoders of each program that was asked, by path.
 var probed struct {
@@ -35,24 +35,35 @@ func (f *form) available() error {
 	if err != nil {
 		return fmt.Errorf("needs the program %s on PATH, and there is none", childName)
 	}
-	if !encodersOf(path)[f.encoder] {
+	encoders, err := encodersOf(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("needs the program %s, and the one on PATH fails: %w", childName, osfile.Cause(err))
+	case !encoders[f.encoder]:
 		return fmt.Errorf("needs a program %s with the encoder %s, and this one has none", childName, f.encoder)
 	}
 	return nil
 }
 
 // encodersOf asks a program for the names of its encoders, once.
-func encodersOf(path string) map[string]bool {
+func encodersOf(path string) (map[string]bool, error) {
 	probed.Lock()
 	defer probed.Unlock()
 	if known := probed.encoders[path]; known != nil {
-		return known
+		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
-	list, err := exec.CommandContext(ctx, path, "-hide_banner", "-loglevel", "error", "-encoders").Output()
-	if err != nil {
-		return nil // asked again next time
+	cmd := exec.CommandContext(ctx, path, "-hide_banner", "-loglevel", "error", "-encoders")
+	ownGroup(cmd)
+	cmd.Cancel = func() error { killGroup(cmd); return nil }
+	cmd.WaitDelay = time.Second // if what it has started holds its output still
+	list, err := cmd.Output()
+	switch { // failures are not kept: it is asked again next time
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("no answer within %v", probeTimeout)
+	case err != nil:
+		return nil, err
 	}
 	known := make(map[string]bool)
 	for line := range strings.Lines(string(list)) {
@@ -65,7 +76,7 @@ func encodersOf(path string) map[string]bool {
 		probed.encoders = make(map[string]map[string]bool)
 	}
 	probed.encoders[path] = known
-	return known
+	return known, nil
 }
 
 // child is the body of a format that another process encodes: samples go into its

@@ -267,6 +267,22 @@ func TestChildHangs(t *testing.T) {
 	}
 }
 
+// A program that hangs when it is asked, with a child of its own, holds nobody up for long.
+func TestChildHangsWhenAsked(t *testing.T) {
+	fakeChild(t, "")
+	path := filepath.Join(strings.Split(os.Getenv("PATH"), string(os.PathListSeparator))[0], childName)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nsleep 60 | cat"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer func(before time.Duration) { probeTimeout = before }(probeTimeout)
+	probeTimeout = 50 * time.Millisecond
+	begun := time.Now()
+	_, err := ParseFormat("aac")
+	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "the one on PATH fails: no answer within 50ms; allowed is") || took > 30*time.Second {
+		t.Errorf("error %v after %v", err, took)
+	}
+}
+
 func TestNoChild(t *testing.T) {
 	check := func(want string) {
 		t.Helper()
@@ -288,5 +304,13 @@ func TestNoChild(t *testing.T) {
 	}
 	if _, err := ParseFormat("aac"); err == nil || !strings.Contains(err.Error(), "needs a program ffmpeg with the encoder aac") {
 		t.Errorf("error %v, wanted one about the encoder", err)
+	}
+	for file, says := range map[string]string{"#!/bin/sh\necho 'no libavcodec' >&2; exit 127": "exit status 127", "of another machine": "exec format error"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, childName), []byte(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir)
+		check(`audio: format "opus" needs the program ffmpeg, and the one on PATH fails: ` + says + `; allowed is mp3, flac, wav or pcm`)
 	}
 }

@@ -86,7 +86,7 @@ func (p *Profile) check() (err error) {
 	case p.Created.IsZero():
 		return badValue("created", "it is missing")
 	case !(p.Seconds > 0 && p.Seconds <= maxSeconds):
-		return badValue("seconds", "%g, allowed are 0 to %d", p.Seconds, maxSeconds)
+		return badValue("seconds", "%g, allowed is more than 0, up to %d", p.Seconds, maxSeconds)
 	}
 	return p.checkReference()
 }

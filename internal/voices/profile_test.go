@@ -86,7 +86,7 @@ func TestDamagedFiles(t *testing.T) {
 		{"model breaks lines", edit("model", "a\nb"), "model: it has the control character U+000A"},
 		{"no digest", edit("model_digest", ""), "model_digest: "},
 		{"digest of letters", edit("model_digest", strings.Repeat("g", 64)), "model_digest: "},
-		{"no seconds", edit("seconds", nil), "seconds: 0"},
+		{"no seconds", edit("seconds", nil), "seconds: 0, allowed is more than 0, up to 3600"},
 		{"negative seconds", edit("seconds", -1), "seconds: -1"},
 		{"seconds far", edit("seconds", 1e300), "seconds: 1e+300"},
 		{"long language", edit("language", strings.Repeat("x", 65)), "language: 65 characters"},

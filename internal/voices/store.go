@@ -214,12 +214,13 @@ func read(path, name string) (*entry, error) {
 }
 
 // keep remembers a file that was read, unless somebody else has in the meantime: all who
-// use a voice share one reference.
+// use a voice share one reference. What is wrong with it now counts, also if it was right
+// when it was read before: who edits a file in place may leave its size and time.
 func (s *Store) keep(file string, fresh *entry, load bool) (entry, *synth.Reference, error) {
 	var dropped []*synth.Reference
 	s.mu.Lock()
 	e := s.known[file]
-	if e == nil || !same(e.stat, fresh.stat) {
+	if e == nil || !same(e.stat, fresh.stat) || fresh.problem != "" {
 		if e != nil && e.ref != nil {
 			dropped = append(dropped, e.ref)
 		}

@@ -263,6 +263,33 @@ func TestFolderOfOthers(t *testing.T) {
 	add(t, s, profile("cut", 5), false)
 }
 
+// A file that was edited in place, to the same size and time, is damaged once its reference
+// is wanted, and not a voice without one.
+func TestEditedInPlace(t *testing.T) {
+	s := open(t, 0)
+	add(t, s, profile("Anna", 1), false)
+	path := filepath.Join(s.Dir(), fileName("anna"))
+	before, err := os.Stat(path)
+	if err != nil || names(t, s) != "Anna" {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, make([]byte, before.Size()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, time.Time{}, before.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		ref, _, err := s.Reference("anna", ours)
+		wantKind(t, err, Damaged, `the file of the voice "anna" is damaged: no valid JSON`)
+		if ref != nil {
+			t.Errorf("reference %+v", ref)
+		}
+	}
+	_, err = s.Get("anna")
+	wantKind(t, err, Damaged, "no valid JSON")
+}
+
 // A disk that is full at any moment leaves the folder as it was, and says so.
 func TestDiskFull(t *testing.T) {
 	for left := 0; ; left++ {

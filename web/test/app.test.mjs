@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { AudioContext, byId } from "./browser.mjs";
+import { AudioContext, byId, press } from "./browser.mjs";
 import { Fake, settled } from "./fake.mjs";
 
 /** opened is the page with a server that is well; sound waits for nobody. */
@@ -88,6 +88,49 @@ test("a text that is used again has the voice of its take, also where another wa
     assert.deepEqual(speak().settings, take.settings);
   }
   page.state().speech.stop();
+});
+
+test("words that cannot be sent stay where they were typed, and only what was not sent is kept", async () => {
+  const page = await import("../static/page/app.js");
+  const kept = [];
+  sessionStorage.setItem = (_, text) => kept.push(text);
+  const form = byId("composer");
+  const type = (text) => {
+    byId("text").value = text;
+    byId("text").fire("input");
+    return byId("text").value;
+  };
+  form.elements.mode.value = "live";
+  form.reportValidity = () => false; // a seed of letters
+  const { speech: before } = page.state();
+  assert.equal(type("Hello the"), "Hello the");
+  byId("finish").fire("click");
+  assert.deepEqual([byId("text").value, page.state().speech], ["Hello the", before]);
+  delete form.reportValidity;
+  assert.deepEqual([type("Hello ther"), page.state().speech.take.text, kept.at(-1)], ["ther", "Hello ", "ther"]);
+});
+
+test("Esc stops, unless it is for a word that is being composed", async () => {
+  const page = await import("../static/page/app.js");
+  const { take } = page.state().speech;
+  press({ key: "Escape", isComposing: true });
+  assert.equal(take.over, false);
+  press({ key: "Escape" });
+  assert.equal(take.state, "stopped");
+});
+
+test("a text that was typed is complete when the page goes back to whole texts", async () => {
+  const page = await import("../static/page/app.js");
+  byId("text").value = "Hello there";
+  byId("text").fire("input");
+  byId("example").fire("click");
+  const socket = Fake.all.at(-1);
+  socket.say({ type: "session.created", utterance_index: 0 });
+  await settled();
+  socket.say({ type: "session.updated" });
+  assert.deepEqual(socket.sent.map((m) => m.text ?? m.type), ["session.config", "Hello ", "input.done"]);
+  socket.say({ type: "session.done", utterance_index: 0, finish_reason: "stop" });
+  assert.equal(page.state().speech.take.state, "done");
 });
 
 test("a key that is wrong is said to be, one that is right opens", async () => {

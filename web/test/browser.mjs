@@ -51,6 +51,11 @@ function of(map, name) {
 const all = new Map();
 export const byId = (id) => of(all, id);
 
+const root = new Element("html");
+
+/** press is a key that goes down. */
+export const press = (event) => root.fire("keydown", event);
+
 const nothing = { getItem: () => null, setItem() {} };
 const global = (name, value) => Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 global("document", {
@@ -59,7 +64,7 @@ global("document", {
   createElement: (tag) => new Element(tag),
   createElementNS: (_, tag) => new Element(tag),
   querySelector: () => ({ content: "4096" }),
-  addEventListener() {},
+  addEventListener: (name, act) => root.addEventListener(name, act),
 });
 global("window", globalThis);
 global("addEventListener", () => {});

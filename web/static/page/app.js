@@ -160,26 +160,23 @@ function stop() {
 let idle = [];
 
 function typed(at, composing) {
-  session.set(DRAFT, area.value);
   if (!live() || composing || health.state !== "ready") return counted();
   for (const timer of idle) clearTimeout(timer);
   const [ready, rest] = settle(area.value);
-  if (ready !== "" && (busy() || speakable(ready))) {
-    push(ready, at);
-    area.value = rest;
-  }
+  if ((busy() || speakable(ready)) && push(ready, at)) area.value = rest;
   idle = [
-    setTimeout(() => { if (speakable(area.value) || busy()) { push(area.value, performance.now()); area.value = ""; counted(); } }, WORD_PAUSE * 1000),
+    setTimeout(() => { if ((speakable(area.value) || busy()) && push(area.value, performance.now())) { area.value = ""; counted(); } }, WORD_PAUSE * 1000),
     setTimeout(() => busy() && speech.flush(), SENTENCE_PAUSE * 1000),
     setTimeout(() => busy() && speech.rest(), UTTERANCE_PAUSE * 1000),
   ];
   return counted();
 }
 
+/** push has a text spoken. What cannot be stays where it was typed. */
 function push(text, at) {
-  if (text === "") return;
+  if (text === "") return false;
   if (!busy() || !speech.take.live) {
-    if (!form.check() || !start(at)) return;
+    if (!form.check() || !start(at)) return false;
     byId("said").replaceChildren();
   }
   speech.write(text);
@@ -187,11 +184,13 @@ function push(text, at) {
   byId("said").hidden = false;
   byId("said").scrollTop = byId("said").scrollHeight;
   history.update(speech.take);
+  return true;
 }
 
 function finishTyping() {
   for (const timer of idle) clearTimeout(timer);
-  if (speakable(area.value) || (busy() && area.value !== "")) push(area.value, performance.now());
+  const spoken = speakable(area.value) || (busy() && area.value !== "");
+  if (spoken && !push(area.value, performance.now())) return;
   area.value = "";
   if (busy()) speech.end();
   counted();
@@ -308,7 +307,9 @@ function refresh() {
   view.refresh();
 }
 
+/** counted tells how long the text is, and keeps it for when the page is loaded anew. */
 function counted() {
+  session.set(DRAFT, area.value);
   const n = [...area.value].length;
   const count = byId("count");
   count.toggleAttribute("data-over", n > maxInput);
@@ -323,7 +324,10 @@ function modeChanged() {
   const control = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
   write(byId("hint-text"), live() ? "Words that were sent cannot be changed." : "");
   write(byId("hint-keys"), `${control} Enter ${live() ? "ends the text" : "speaks"}, Esc stops.`);
-  if (!live()) endTyping();
+  if (!live()) {
+    endTyping();
+    speech?.end(); // or it would wait for more words, which nothing sends any more
+  }
   counted();
   refresh();
 }
@@ -450,6 +454,7 @@ function listen() {
   area.addEventListener("input", (e) => typed(e.timeStamp, e.isComposing));
   area.addEventListener("compositionend", (e) => typed(e.timeStamp, false));
   document.addEventListener("keydown", (e) => {
+    if (e.isComposing) return; // the key is for what turns keys into characters
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
       e.preventDefault();
       if (live()) finishTyping();

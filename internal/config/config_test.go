@@ -282,6 +282,19 @@ func TestFileInTheUsersDirectory(t *testing.T) {
 	}
 }
 
+// A home that is no folder, as services have it, has no config file, and that is no error.
+func TestNoUsersDirectory(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(write(t, ""), "x")) // below a file
+	g := &grammar{}
+	p, err := New(g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Parse([]string{"say", "--voice", "a"}, nil); err != nil || g.Say.Voice != "a" {
+		t.Errorf("voice %q, error %v", g.Say.Voice, err)
+	}
+}
+
 // The variable's ~/ is the home directory, as it is for the flag and for all other paths.
 func TestFileOfTheVariableAtHome(t *testing.T) {
 	home := t.TempDir()

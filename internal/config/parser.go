@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 )
@@ -83,7 +84,8 @@ func (p *Parser) readFile(trace *kong.Context) error {
 	}
 	if name == "" {
 		name = DefaultPath()
-		if _, err := os.Stat(name); name == "" || errors.Is(err, fs.ErrNotExist) {
+		// The home of a service's account may be no folder, such as /dev/null.
+		if _, err := os.Stat(name); name == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -165,6 +166,52 @@ func TestPullRepairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.holds(r.mustPull(repo), wanted(files))
+}
+
+// --verify takes what a kill left of a file, and a file of no bytes, as what they are: not there.
+func TestPullVerifyUnfinished(t *testing.T) {
+	files := checkpoint()
+	r := newRig(t, files)
+	r.options.Verify = true
+	p := r.mustPull(repo) // merges.txt is empty
+	s := r.open().store(repo)
+	weights := p.Files[slices.IndexFunc(p.Files, func(f File) bool { return f.Path == "model.safetensors" })]
+	blob := s.blob(weights.Digest)
+	// The kill came when all bytes were there and the digest was being computed.
+	if err := os.Remove(s.pointer(p.Commit, weights.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(blob, blob+incompleteEnd); err != nil {
+		t.Fatal(err)
+	}
+	journal := fmt.Sprintf("{\"mynah_pull\":1,\"size\":%d}\n0 %[1]d\n", weights.Size)
+	if err := os.WriteFile(blob+journalEnd, []byte(journal), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.server.Sent.Store(0)
+	r.holds(r.mustPull(repo), wanted(files))
+	if sent := r.server.Sent.Load(); sent > 10_000 {
+		t.Errorf("%d bytes were sent again", sent)
+	}
+}
+
+// Files of the same content do not wait for one another as for another program.
+func TestPullSameContent(t *testing.T) {
+	files := checkpoint()
+	for _, name := range []string{"configuration.json", "speech_tokenizer/configuration.json", "special_tokens_map.json"} {
+		files[name] = []byte(`{"framework": "pytorch"}`)
+	}
+	r := newRig(t, files)
+	r.server.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {
+		if strings.Contains(q.URL.Path, "configuration.json") {
+			time.Sleep(100 * time.Millisecond)
+		}
+		return false
+	})
+	r.holds(r.mustPull(repo), wanted(files))
+	if len(r.notes) > 0 {
+		t.Errorf("notes %q", r.notes)
+	}
 }
 
 // A repository that was renamed answers by redirects, which take the token along.

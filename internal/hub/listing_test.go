@@ -49,6 +49,24 @@ func TestHostileListings(t *testing.T) {
 	}
 }
 
+// A path of nothing but slashes is not looked at folder by folder.
+func TestListingOfSlashes(t *testing.T) {
+	files := []File{{Path: "config.json"}, {Path: strings.Repeat("/", 4<<20)}}
+	for i := range 20 {
+		files = append(files, File{Path: fmt.Sprintf("%d.json", i)})
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- checkListing(files) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it takes over 20 s")
+	}
+}
+
 // A listing whose pages never end, or which leads elsewhere, ends.
 func TestListingPages(t *testing.T) {
 	for name, tc := range map[string]struct {

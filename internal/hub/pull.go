@@ -259,21 +259,26 @@ func (p *Pull) lacks(name string) error {
 	return fmt.Errorf("%s: has no %s, so it is no checkpoint that Mynah runs; --include fetches all the same", p.plan.Name, name)
 }
 
-// together fetches small files, each by one request.
+// together fetches small files, each by one request. Those of one content are left to one worker: another
+// would find it locked and take this for another program's doing.
 func (p *Pull) together(ctx context.Context, files []File) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
 	var at atomic.Int64
-	for range min(p.hub.options.Connections, len(files)) {
+	contents := byContent(files)
+	for range min(p.hub.options.Connections, len(contents)) {
 		workers.Go(func() {
 			for ctx.Err() == nil {
 				i := int(at.Add(1)) - 1
-				if i >= len(files) {
+				if i >= len(contents) {
 					return
 				}
-				if err := p.file(ctx, files[i], 1); err != nil {
-					cancel(err)
+				for _, f := range contents[i] {
+					if err := p.file(ctx, f, 1); err != nil {
+						cancel(err)
+						return
+					}
 				}
 			}
 		})
@@ -283,6 +288,20 @@ func (p *Pull) together(ctx context.Context, files []File) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// byContent puts files of the same digest together, in the order of the first of each.
+func byContent(files []File) (contents [][]File) {
+	places := map[string]int{}
+	for _, f := range files {
+		i, ok := places[f.Digest]
+		if !ok {
+			i = len(contents)
+			places[f.Digest], contents = i, append(contents, nil)
+		}
+		contents[i] = append(contents[i], f)
+	}
+	return contents
 }
 
 // file brings one file there.
@@ -295,7 +314,8 @@ func (p *Pull) file(ctx context.Context, f File, connections int) error {
 	before := f.Have
 	p.store.state(p.plan.Commit, &f)
 	p.have.Add(f.Have - before)
-	if p.hub.options.Verify && f.Have == f.Size && !p.right[f.Path] {
+	isThere := f.There || sizeOf(p.store.blob(f.Digest)) == f.Size // and not only all of its bytes: a kill may have come before the name
+	if p.hub.options.Verify && isThere && !p.right[f.Path] {
 		if err := p.recheck(ctx, &f); err != nil {
 			return err
 		}

@@ -113,8 +113,10 @@ func (c Cache) Path(digest, form string, packing int) string {
 	return filepath.Join(c.Dir, fmt.Sprintf("%s-%s-%d.safetensors", digest, form, packing))
 }
 
-// Open opens the matrices at a path, which must be those of the digest.
+// Open opens the matrices at a path, which must be those of the digest. It also removes what
+// writers that were killed left in the folder.
 func (c Cache) Open(path, digest string, packing int) (*File, error) {
+	c.sweepAside()
 	f, err := Open(path, packing)
 	if err != nil {
 		return nil, err
@@ -138,6 +140,31 @@ func (c Cache) Write(path string, h Header, tensors []safetensors.Tensor) error 
 	}
 	c.sweep(h.Source, h.Packing)
 	return nil
+}
+
+const (
+	// asideNames is the pattern of the files that osfile.CreatePending writes aside.
+	asideNames = ".mynah-*.tmp"
+	// abandoned is how long such a file must have been left alone to be of a dead process: one
+	// that lives writes all the time, and needs minutes at most to bring it onto a slow disk.
+	abandoned = 15 * time.Minute
+)
+
+// sweepAside removes files that were written aside and have no writer any more. Each may be as
+// large as all matrices, and no name leads to it.
+func (c Cache) sweepAside() {
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if is, _ := filepath.Match(asideNames, e.Name()); !is || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(c.Dir, e.Name()))
+		}
+	}
 }
 
 var cachedName = regexp.MustCompile(`^([0-9a-f]{64})-[a-z0-9-]+-([0-9]+)\.safetensors$`)

@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/mynah-tts/mynah/internal/osfile"
 	"github.com/mynah-tts/mynah/internal/safetensors"
 )
 
@@ -314,6 +315,33 @@ func TestDigestIsRemembered(t *testing.T) {
 		}
 		if d := digest(t, c, dir); d != first {
 			t.Errorf("memory %.20q: digest %s, wanted %s", garbage, d, first)
+		}
+	}
+}
+
+// TestCacheSweepsAside opens a cache in which writers were killed: what they left goes once it is old.
+func TestCacheSweepsAside(t *testing.T) {
+	c := Cache{t.TempDir()}
+	aside := func() string {
+		t.Helper()
+		f, err := osfile.CreatePending(filepath.Join(c.Dir, "x.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return f.Name()
+	}
+	old, other, young := aside(), filepath.Join(c.Dir, "mine.tmp"), aside()
+	change(t, old, "half", time.Hour)
+	change(t, other, "half", time.Hour)
+	if _, err := c.Open(c.Path(header.Source, "int4-int8", packing), header.Source, packing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	for name, want := range map[string]bool{old: false, other: true, young: true} {
+		if _, err := os.Stat(name); (err == nil) != want {
+			t.Errorf("%s: %v", filepath.Base(name), err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func Decode(data []byte, v any) error {
 		if field == "" {
 			field = "the value"
 		}
-		return fmt.Errorf("%s is of type %s at byte %d, wanted %s", field, mismatch.Value, mismatch.Offset, wanted(mismatch.Type.Kind()))
+		return fmt.Errorf("%s is of type %.60s at byte %d, wanted %s", field, mismatch.Value, mismatch.Offset, wanted(mismatch.Type.Kind()))
 	}
 	return err
 }

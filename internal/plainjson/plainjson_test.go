@@ -1,6 +1,9 @@
 package plainjson
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDecode(t *testing.T) {
 	type inner struct {
@@ -14,6 +17,7 @@ func TestDecode(t *testing.T) {
 		{`{"a":{"size":7},"b":[1.5],"c":"x","d":true}`, ""},
 		{`{"a":{"size":"7"}}`, "a.size is of type string at byte 16, wanted a whole number in range"},
 		{`{"a":{"size":700}}`, "a.size is of type number 700 at byte 16, wanted a whole number in range"},
+		{`{"a":{"size":` + strings.Repeat("7", 100_000) + `}}`, "a.size is of type number " + strings.Repeat("7", 53) + " at byte 100013, wanted a whole number in range"},
 		{`{"a":[]}`, "a is of type array at byte 6, wanted an object"},
 		{`{"b":1}`, "b is of type number at byte 6, wanted a list"},
 		{`{"b":[null,"x"]}`, "b is of type string at byte 14, wanted a number"},

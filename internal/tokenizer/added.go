@@ -1,7 +1,7 @@
 package tokenizer
 
 import (
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -16,10 +16,14 @@ type addedToken struct {
 // it, longest first.
 type matcher [256][]addedToken
 
-func (m *matcher) add(tok addedToken) {
-	list := append(m[tok.content[0]], tok)
-	sort.SliceStable(list, func(i, j int) bool { return len(list[i].content) > len(list[j].content) })
-	m[tok.content[0]] = list
+// add adds a token. order must follow the last.
+func (m *matcher) add(tok addedToken) { m[tok.content[0]] = append(m[tok.content[0]], tok) }
+
+// order puts longer tokens before shorter ones: all at once, since a file may hold a million.
+func (m *matcher) order() {
+	for _, list := range m {
+		slices.SortStableFunc(list, func(a, b addedToken) int { return len(b.content) - len(a.content) })
+	}
 }
 
 // cut calls emit for each added token of s with its id, and for each non-empty

@@ -355,6 +355,8 @@ func (l *loader) build() (*Tokenizer, error) {
 			l.tokens = append(l.tokens, "")
 		}
 	}
+	t.raw.order()
+	t.normed.order()
 	size := 0
 	for _, s := range l.tokens {
 		size += len(s)

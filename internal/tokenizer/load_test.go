@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -112,6 +113,40 @@ func TestLoadMore(t *testing.T) {
 	}
 	if got := words(tok, tok.Encode("## hello")); !reflect.DeepEqual(got, []string{"##", " ", "hello"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestLoadManyAdded loads as many added tokens as a hostile file may hold some of, all of one
+// first byte.
+func TestLoadManyAdded(t *testing.T) {
+	const many = 200_000
+	files := smallFiles()
+	var config strings.Builder
+	n := small(t).Size()
+	config.WriteString(`{"added_tokens_decoder": {`)
+	for i := range many {
+		fmt.Fprintf(&config, `"%d": {"content": "<%d"},`, n+i, i)
+	}
+	fmt.Fprintf(&config, `"%d": {"content": "<last>"}}}`, n+many)
+	files[configFile] = config.String()
+	loaded := make(chan error, 1)
+	go func() {
+		tok, err := Load(mapFS(files))
+		if err == nil {
+			// The longest goes before those that it begins with.
+			if got, want := tok.Encode("<1234"), []int{n + 1234}; !reflect.DeepEqual(got, want) {
+				err = fmt.Errorf("ids %v, wanted %v", got, want)
+			}
+		}
+		loaded <- err
+	}()
+	select {
+	case err := <-loaded:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it takes over 30 s")
 	}
 }
 

@@ -6,7 +6,7 @@
     python judge.py talker [--set S] [--speaker lark] [--streaming] [--seeds 3] [--temperature T] [--count N] [--written]
     python judge.py runaway [--speaker lark]               # 500 random sentences: cut or running on
     python judge.py waves DIR                              # DIR/NNN.wav and DIR/texts.txt, for example made by the server
-Sets: everyday, numbers, long (heldout/*.txt). Both sides are compared as spoken words (spoken.words), so "7:30" equals "seven thirty".
+Sets: everyday, numbers, long (heldout/*.txt), spoken in segments as the program cuts them. Both sides are compared as spoken words (spoken.words), so "7:30" equals "seven thirty".
 Everything that was judged is kept under WORK/judge/NAME/ as NNN.wav with texts.txt and result.txt.
 """
 import argparse
@@ -120,6 +120,23 @@ def judge(name, texts, waves):
     return rate
 
 
+def segments(text):
+    """A text as the program cuts it for this voice (internal/text): sentences, and long ones at the first clause mark behind clause_characters."""
+    from export import GENERATION
+
+    out = []
+    for sentence in sentences(text):
+        now = ""
+        for word in re.findall(r"\S+\s*", sentence):
+            now += word
+            if len(now.strip()) >= GENERATION["clause_characters"] and word.strip().rstrip("\"'”)").endswith((",", ";", ":", "—")):
+                out.append(now.strip())
+                now = ""
+        if now.strip():
+            out.append(now.strip())
+    return out
+
+
 def texts_of(name, count):
     path = paths.file("corpus", "random500.txt") if name == "random500" else os.path.join(HERE, "heldout", name + ".txt")
     with open(path, encoding="utf-8") as f:
@@ -178,8 +195,8 @@ def main():
     parser.add_argument("--streaming", action="store_true")
     parser.add_argument("--written", action="store_true", help="the talker reads the text as written, not as words")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--temperature", type=float, default=0.3)
-    parser.add_argument("--sub-temperature", type=float, default=0.1)
+    parser.add_argument("--temperature", type=float, default=0.1)
+    parser.add_argument("--sub-temperature", type=float, default=0.05)
     parser.add_argument("--top-k", type=int, default=30)
     parser.add_argument("--penalty", type=float, default=1.0)
     parser.add_argument("--weights", default="average", choices=("average", "model"))
@@ -235,7 +252,7 @@ def main():
             return
         rates = []
         for seed in range(args.seeds):
-            pieces = [sentences(t) for t in texts]
+            pieces = [segments(t) for t in texts]
             flat, run = voice.speak([s if args.written else spoken.said(s) for p in pieces for s in p], args.speaker, seed=seed, **options)
             waves, at = [], 0
             for p in pieces:

@@ -10,6 +10,16 @@ import (
 // case, or by its ISO 639-1 code with a region or without ("en", "pt-BR").
 func (i Info) Language(given string) (string, bool) { return prompt.FindLanguage(i.Languages, given) }
 
+// language returns what a request's prompt has for the language that the request names. One
+// that leaves it to the model gets the language of a checkpoint that speaks a single one:
+// its tag says nothing new, but prompts without it are what such a model heard least.
+func (m *Model) language(given string) string {
+	if names := m.info.Languages; len(names) == 1 && (given == "" || strings.EqualFold(given, prompt.Auto)) {
+		return names[0]
+	}
+	return given
+}
+
 // LanguageCodes returns the ISO 639-1 codes of the checkpoint's languages, sorted.
 func (i Info) LanguageCodes() []string { return prompt.LanguageCodes(i.Languages) }
 

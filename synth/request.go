@@ -24,7 +24,7 @@ const (
 type Request struct {
 	Text     string
 	Voice    string // a preset speaker, in any case; "" takes the model's default
-	Language string // in any case, or its ISO 639-1 code ("en"); "" and "auto" leave it to the model
+	Language string // in any case, or its ISO 639-1 code ("en"); "" and "auto" take the checkpoint's only one, or leave it to the model
 	Instruct string // how to speak, for checkpoints that take instructions
 	Layout   Layout
 

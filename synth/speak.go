@@ -184,7 +184,7 @@ func (m *Model) planVoice(p *plan, r Request) error {
 	case r.Reference == nil && kind == Base:
 		return requestErrorf("voice", "a %s checkpoint has no voice of its own: it needs a recording, or a voice that is kept", Base)
 	}
-	p.request.Language = r.Language
+	p.request.Language = m.language(r.Language)
 	if kind == CustomVoice {
 		p.voice = strings.ToLower(r.Voice)
 		if p.voice == "" && len(m.info.Speakers) > 0 {

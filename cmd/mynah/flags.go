@@ -118,7 +118,7 @@ func (f *speechFlags) request(text string) (synth.Request, error) {
 type mannerFlags struct {
 	voicesFlags
 	Voice     string `help:"Preset voice of the checkpoint or, with a Base checkpoint, a voice that is kept, in any case. mynah voices lists both." placeholder:"NAME" unset:"the checkpoint's first"`
-	Language  string `help:"Language of the text, in any case, or its code (en); auto leaves it to the model. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"auto"`
+	Language  string `help:"Language of the text, in any case, or its code (en); auto leaves it to the model, if that speaks more than one. mynah doctor lists a checkpoint's." placeholder:"NAME" unset:"auto"`
 	Instruct  string `help:"How to speak, or what the voice is like, for checkpoints that take instructions." placeholder:"TEXT" unset:"none"`
 	Reference string `help:"Voice to imitate, for Base checkpoints: a JSON file with x_vector, or with codes and text as well." placeholder:"FILE" type:"path" unset:"none"`
 	Layout    string `help:"How the model is given the text: a token with each frame, or all of it first." allowed:"streaming,whole" placeholder:"NAME" unset:"streaming for Base checkpoints, otherwise whole"`

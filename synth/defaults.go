@@ -30,6 +30,10 @@ type generationConfig struct {
 	// characters a segment ends behind a clause.
 	SegmentCharacters *int `json:"segment_characters"`
 	ClauseCharacters  *int `json:"clause_characters"`
+
+	// And how loud its codec is made, and how its utterances begin.
+	GainDB   *float64 `json:"gain_db"`
+	FadeInMS *float64 `json:"fade_in_ms"`
 }
 
 // The reference's built-in defaults.
@@ -46,6 +50,7 @@ type defaults struct {
 	talker, residual sampler.Params
 	maxFrames        int
 	limits           text.Limits // of segments
+	shape            shape
 }
 
 func readDefaults(fsys fs.FS) (defaults, error) {
@@ -73,6 +78,10 @@ func readDefaults(fsys fs.FS) (defaults, error) {
 	}
 	if d.limits.Clause < 1 {
 		return d, fmt.Errorf("generation_config.json: clause_characters is %d, allowed are 1 and up", *g.ClauseCharacters)
+	}
+	var err error
+	if d.shape, err = readShape(or(g.GainDB, 0), or(g.FadeInMS, 0)); err != nil {
+		return d, err
 	}
 	return d, d.validate()
 }

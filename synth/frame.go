@@ -173,6 +173,7 @@ func (e *engine) sound(ready []*utterance) (made int) {
 			continue
 		}
 		u.traceFrame()
+		u.plan.shape.apply(u.place.pcm, e.m.codec.SampleRate(), u.made == 0)
 		u.tellSegment()
 		if u.begun.IsZero() {
 			u.begun = time.Now()

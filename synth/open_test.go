@@ -120,6 +120,12 @@ func TestOpenRefuses(t *testing.T) {
 		"no clauses": {
 			map[string][]byte{"generation_config.json": edit(t, dir, "generation_config.json", "clause_characters", -5)}, "generation_config.json: clause_characters is -5, allowed are 1 and up",
 		},
+		"too loud": {
+			map[string][]byte{"generation_config.json": edit(t, dir, "generation_config.json", "gain_db", 25)}, "generation_config.json: gain_db is 25, allowed are -24 to 24",
+		},
+		"fades out": {
+			map[string][]byte{"generation_config.json": edit(t, dir, "generation_config.json", "fade_in_ms", -1)}, "generation_config.json: fade_in_ms is -1, allowed are 0 to 80",
+		},
 	}
 	for _, id := range []string{"tts_pad_token_id", "tts_bos_token_id", "tts_eos_token_id"} {
 		cases["no "+id] = struct {

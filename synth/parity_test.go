@@ -211,7 +211,8 @@ func TestParityBuiltinVoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	const atol = 1e-4 // as the goldens say
+	m.defaults.shape = shape{} // keys of ours, of which the reference knows nothing
+	const atol = 1e-4          // as the goldens say
 	for _, c := range spec.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			layout := LayoutStreaming

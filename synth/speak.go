@@ -110,6 +110,7 @@ type plan struct {
 	frameBound       int  // of a text that is known
 	anyLength        bool // of tests: the text does not bound the frames
 	gap              int  // samples
+	shape            shape
 	talker, residual sampler.Params
 	trace            Tracer // or nil
 	noise            func(segment int) sampler.Noise
@@ -124,7 +125,7 @@ func (m *Model) plan(r Request) (*plan, error) {
 	if r.Instruct, err = cleanText("instructions", r.Instruct); err != nil {
 		return nil, err
 	}
-	p := &plan{maxFrames: r.MaxFrames}
+	p := &plan{maxFrames: r.MaxFrames, shape: m.defaults.shape}
 	if p.talker, p.residual, err = r.Sampling.apply(m.defaults); err != nil {
 		return nil, err
 	}

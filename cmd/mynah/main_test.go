@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 //	checkpoint DIR       write the built-in voice into DIR
 //	cut PATTERN N        take the last N bytes from a file
 //
-// the variable BASE, which names a small random Base checkpoint, and the condition "bound": permissions of files bind whoever runs the test.
+// the variables BASE and CUSTOM, which name small random checkpoints of those kinds, and the condition "bound": permissions of files bind whoever runs the test.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -57,8 +57,9 @@ func TestScripts(t *testing.T) {
 				e.Setenv(cpu.EnvLevel, level)
 			}
 			e.Setenv(config.Variable("cache"), "cache") // in the script's own folder
-			base, err := filepath.Abs("../../testdata/parity/models/tiny-base")
-			e.Setenv("BASE", base)
+			models, err := filepath.Abs("../../testdata/parity/models")
+			e.Setenv("BASE", filepath.Join(models, "tiny-base"))
+			e.Setenv("CUSTOM", filepath.Join(models, "tiny-custom"))
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -27,7 +27,7 @@ import tokenizer
 
 # Defaults of the checkpoint; chosen by the judge. The last two are keys of Mynah's: sentences are spoken by themselves, and clauses of long ones.
 GENERATION = dict(do_sample=True, repetition_penalty=1.0, temperature=0.1, top_p=1.0, top_k=30, subtalker_dosample=True, subtalker_temperature=0.05, subtalker_top_p=1.0, subtalker_top_k=30, max_new_tokens=1024,
-                  segment_characters=1, clause_characters=50)
+                  segment_characters=1, clause_characters=50, gain_db=4.5, fade_in_ms=1.0)
 STUB = dict(sampling_rate=24000, frame_rate=12.5, hidden_size=32, num_filters=4, num_residual_layers=1, upsampling_ratios=[8, 6, 5, 4], codebook_size=256, codebook_dim=16,
             vector_quantization_hidden_dimension=16, num_quantizers=16, num_semantic_quantizers=1, upsample_groups=32, num_hidden_layers=1, intermediate_size=32, num_attention_heads=1,
             num_key_value_heads=1, head_dim=32, sliding_window=250, use_causal_conv=True, use_cache=False)

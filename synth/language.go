@@ -11,8 +11,9 @@ import (
 func (i Info) Language(given string) (string, bool) { return prompt.FindLanguage(i.Languages, given) }
 
 // language returns what a request's prompt has for the language that the request names. One
-// that leaves it to the model gets the language of a checkpoint that speaks a single one:
-// its tag says nothing new, but prompts without it are what such a model heard least.
+// that leaves it to the model gets the language of a checkpoint that speaks a single one.
+// Nothing else could be meant, and a prompt without the tag may be what the model has heard
+// little of: the built-in voice heard it in a tenth of its training.
 func (m *Model) language(given string) string {
 	if names := m.info.Languages; len(names) == 1 && (given == "" || strings.EqualFold(given, prompt.Auto)) {
 		return names[0]

@@ -35,12 +35,12 @@ func readShape(gainDB, fadeInMS float64) (shape, error) {
 	return s, nil
 }
 
-// apply shapes a frame's samples in place, at so many a second. A segment's first frame is
-// faded in.
+// apply shapes a frame's samples in place, at so many a second: they stay from -1 to 1. A
+// segment's first frame is faded in.
 func (s shape) apply(pcm []float32, rate int, first bool) {
 	if s.gain != 0 {
 		for i := range pcm {
-			pcm[i] *= s.gain
+			pcm[i] = min(max(pcm[i]*s.gain, -1), 1)
 		}
 	}
 	if !first {

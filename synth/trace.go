@@ -25,7 +25,8 @@ type Tracer interface {
 	// chosen, in the order of groups.
 	Residual(group int, logits []float32)
 
-	// Frame tells the codes [groups] of a frame and its samples [frame size].
+	// Frame tells the codes [groups] of a frame and the codec's samples [frame size], before
+	// gain_db and fade_in_ms.
 	Frame(codes []int32, pcm []float32)
 }
 

@@ -190,7 +190,8 @@ func (x *examination) lookGeneration() (string, error) {
 		return "", err
 	}
 	var found []string
-	for _, name := range []string{"temperature", "top_k", "top_p", "repetition_penalty", "subtalker_temperature", "subtalker_top_k", "subtalker_top_p", "max_new_tokens"} {
+	for _, name := range []string{"temperature", "top_k", "top_p", "repetition_penalty", "subtalker_temperature", "subtalker_top_k", "subtalker_top_p", "max_new_tokens",
+		"segment_characters", "clause_characters", "gain_db", "fade_in_ms"} {
 		if v, ok := values[name]; ok {
 			found = append(found, fmt.Sprintf("%s %v", name, v))
 		}

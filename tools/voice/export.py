@@ -25,7 +25,8 @@ import paths
 import talker_model
 import tokenizer
 
-# Defaults of the checkpoint; chosen by the judge. The last two are keys of Mynah's: sentences are spoken by themselves, and clauses of long ones.
+# Defaults of the checkpoint; chosen by the judge. The last four are keys of Mynah's: sentences are spoken by themselves, and clauses of long ones; and what brings
+# the codec to the teacher's level and takes the click off its beginning (LOG.md, session 11).
 GENERATION = dict(do_sample=True, repetition_penalty=1.0, temperature=0.1, top_p=1.0, top_k=30, subtalker_dosample=True, subtalker_temperature=0.05, subtalker_top_p=1.0, subtalker_top_k=30, max_new_tokens=1024,
                   segment_characters=1, clause_characters=50, gain_db=4.5, fade_in_ms=1.0)
 STUB = dict(sampling_rate=24000, frame_rate=12.5, hidden_size=32, num_filters=4, num_residual_layers=1, upsampling_ratios=[8, 6, 5, 4], codebook_size=256, codebook_dim=16,

@@ -154,16 +154,17 @@ func (s *Server) dial(ctx context.Context, where string, opts []nats.Option) (*n
 			return conn, nil
 		}
 		failed := fmt.Errorf("NATS server %s: %w", where, withoutSecrets(s, err))
+		left := s.Patience - time.Since(begun)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case !absent(err) || time.Since(begun)+wait > s.Patience:
+		case !absent(err) || left <= 0:
 			return nil, failed
 		}
 		if wait == reconnectWait && s.Note != nil {
 			s.Note(fmt.Sprintf("%v; waiting for it for %v", failed, s.Patience))
 		}
-		rest(ctx, wait)
+		rest(ctx, min(wait, left)) // the last try is at the end of the patience
 	}
 }
 

@@ -47,12 +47,7 @@ func TestShapeOfEachSegment(t *testing.T) {
 	if m.defaults.shape.fadeIn == 0 {
 		t.Fatal("the built-in voice begins with a click")
 	}
-	r := Request{Text: "Yes. No.", Seed: new(int64(1))}
-	p, err := m.planWhole(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := m.admit(t.Context(), p, false)
+	stream, err := m.Speak(t.Context(), Request{Text: "Yes. No.", Seed: new(int64(1))})
 	if err != nil {
 		t.Fatal(err)
 	}

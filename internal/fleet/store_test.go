@@ -151,3 +151,22 @@ func TestWaitsAtStart(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestShortPatience: a patience below the pause between two tries is used too, to its end, and
+// whoever waits is told.
+func TestShortPatience(t *testing.T) {
+	var notes []string
+	s := Server{URL: "nats://127.0.0.1:1", Patience: reconnectWait / 2, Note: func(line string) { notes = append(notes, line) }}
+	begun := time.Now()
+	link, err := s.Connect(t.Context(), "test")
+	if err == nil {
+		link.Close()
+		t.Fatal("connected to nothing")
+	}
+	if took := time.Since(begun); took < s.Patience {
+		t.Errorf("gave up after %v of %v", took, s.Patience)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "waiting for it for "+s.Patience.String()) {
+		t.Errorf("told %q", notes)
+	}
+}
